@@ -1,0 +1,75 @@
+"""A resource dimension: its unit, its smallest step, and what being short of it means."""
+
+from fractions import Fraction
+from functools import cached_property
+
+from libra_opt.domain.base import Flag, Name, Positive, Value
+from libra_opt.domain.quantity import LIMIT, UNLIMITED, WrittenAmount, exact, parse, render
+
+__all__ = ["DEFAULT_RESOURCES", "Resource"]
+
+
+class Resource(Value):
+    """One dimension that jobs share.
+
+    Attributes
+    ----------
+    name
+        How states call it (``gpu``).
+    unit
+        What a plain number counts (``GiB``); byte units also take suffixes, ``"80Gi"``.
+    quantum
+        Smallest step that can be allocated, in units.
+    compressible
+        True: short of it a stage is slower. False: short of it a stage dies, so its need is covered whenever it runs (R5).
+    costly
+        True: changing it under a running stage is a resize and costs time (R11). False: it follows freely.
+    """
+
+    name: Name
+    unit: str = ""
+    quantum: Positive = 1
+    compressible: Flag = True
+    costly: Flag = False
+
+    @cached_property
+    def step(self) -> Fraction:
+        """The quantum as an exact number of units."""
+        return exact(self.quantum)
+
+    def quanta(self, written: WrittenAmount, *, round_up: bool) -> int:
+        """Return `written` in whole quanta, rounded as told.
+
+        Raises
+        ------
+        ValueError
+            `parse` refuses the amount, or it comes to 2^63 quanta or more.
+        """
+        count = parse(written, self.unit) / self.step
+        whole = -(-count.numerator // count.denominator) if round_up else count.numerator // count.denominator
+        if whole >= LIMIT:
+            raise ValueError(f"{written!r} is {whole} quanta of {self.quantum} {self.unit}, not below 2^63")
+        return whole
+
+    def ceiling(self, written: WrittenAmount) -> int:
+        """Return a maximum in whole quanta, rounded down; one beyond 2^63 is the same as none."""
+        try:
+            return min(self.quanta(written, round_up=False), UNLIMITED)
+        except ValueError:
+            if isinstance(written, str) or written < LIMIT:
+                raise
+            return UNLIMITED
+
+    def write(self, quanta: int) -> WrittenAmount:
+        """Return `quanta` as people write it; `quanta(write(n)) == n`."""
+        return render(quanta, self.unit, self.step)
+
+
+DEFAULT_RESOURCES = (
+    Resource(name="gpu", unit="cards", quantum=1, compressible=True, costly=True),
+    Resource(name="gpu_mem", unit="GiB", quantum=1, compressible=False, costly=True),
+    Resource(name="cpu", unit="cores", quantum=0.1, compressible=True, costly=False),
+    Resource(name="mem", unit="GiB", quantum=1, compressible=False, costly=False),
+    Resource(name="net", unit="GB/s", quantum=0.1, compressible=True, costly=False),
+)
+"""The five dimensions of a state that names none."""
