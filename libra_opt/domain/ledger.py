@@ -5,11 +5,12 @@ formulation and the verifier both read the ledger and nothing else of each other
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.cluster import Pool, Queue
+from libra_opt.domain.forecast import Forecast
 from libra_opt.domain.job import Allocation, Job, StageFields
 from libra_opt.domain.quantity import UNLIMITED, WrittenAmount, exact, parse
 from libra_opt.domain.resource import Resource
@@ -50,6 +51,8 @@ class Ledger:
         ``[s]``; -1 for none.
     allowed
         ``[s]``: pairs (pool, speed), in the order of the pools.
+    intensity, curve
+        ``[s]``: equally likely factors on the demand (empty: certain), and the points (share, service) of an own service curve or None.
     uncertain
         Stages whose demand is to be forecast from their history.
     """
@@ -78,8 +81,24 @@ class Ledger:
     current: list[Vector | None] = field(default_factory=list)
     current_pool: list[int] = field(default_factory=list)
     allowed: list[tuple[tuple[int, Fraction], ...]] = field(default_factory=list)
+    intensity: list[tuple[float, ...]] = field(default_factory=list)
+    curve: list[tuple[tuple[Fraction, Fraction], ...] | None] = field(default_factory=list)
     uncertain: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def n_resources(self) -> int:
+        """How many resource dimensions the state has."""
+        return len(self.resources)
+
+    def with_forecast(self, forecast: Forecast) -> "Ledger":
+        """Return a ledger in which forecast stages have the demand, need and intensity of their forecast."""
+        if not forecast.stages:
+            return self
+        demand, need, intensity = list(self.demand), list(self.need), list(self.intensity)
+        for s, expected in forecast.stages:
+            demand[s], need[s], intensity[s] = expected.demand, expected.need, expected.intensity
+        return replace(self, demand=demand, need=need, intensity=intensity)
 
 
 def enter(
@@ -221,8 +240,8 @@ class _Entry:
             ledger.warnings.append(f"{_path(loc)} ({job.id!r}): the need of {names} is above max_quota and was cut to it; the stage may run out of memory")
         if stage.demand is None and stage.history is not None:
             ledger.uncertain.append(len(ledger.lo))
-        if stage.curve is not None:
-            self._check_curve((*loc, "curve"), stage.curve)
+        ledger.intensity.append(stage.demand_intensity)
+        ledger.curve.append(None if stage.curve is None else self._curve((*loc, "curve"), stage.curve))
         pool, current = self._allocation((*loc, "allocation"), stage.allocation)
         ledger.lo.append(lo)
         ledger.hi.append(hi)
@@ -279,17 +298,17 @@ class _Entry:
             tuple(0 if resource.compressible else n for n, resource in zip(need, self.resources, strict=True)),
         )
 
-    def _check_curve(self, loc: Location, curve: Sequence[tuple[float, float]]) -> None:
+    def _curve(self, loc: Location, curve: Sequence[tuple[float, float]]) -> tuple[tuple[Fraction, Fraction], ...]:
         points = [(exact(x), exact(y)) for x, y in curve]
         if not points:
             self._fault(loc, "has no points; leave it out or give at least one")
-            return
+            return ()
         if points[0][0] > 0:
             points.insert(0, (Fraction(0), Fraction(0)))
         steps = list(zip(points, points[1:], strict=False))
         if any(b[0] <= a[0] for a, b in steps):
             self._fault(loc, "the shares of demand must increase from point to point")
-            return
+            return ()
         slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in steps]
         if any(later > earlier for earlier, later in zip(slopes, slopes[1:], strict=False)):
             self._fault(loc, "is not concave: service must grow by less and less")
@@ -297,6 +316,7 @@ class _Entry:
             self._fault(loc, "falls: service must not shrink as the allocation grows")
         if points[-1][1] > 1:
             self._fault(loc, f"service {curve[-1][1]} is above 1, full service")
+        return tuple(points)
 
     def _allowed(self, loc: Location, pools: Mapping[str, float] | Sequence[str] | None) -> tuple[tuple[int, Fraction], ...]:
         if pools is None:
