@@ -1,1 +1,22 @@
-"""`libra_opt`."""
+"""`libra_opt` decides, every rebalancing period, how much of each resource every agentic-RL job on a shared cluster gets."""
+
+from libra_opt.allocate import allocate
+from libra_opt.domain import Plan, State, read_plan, read_state, write
+from libra_opt.errors import BrokenPlanError, EffortError, Fault, InputError, LibraError, MissingExtraError
+from libra_opt.verification import verify
+
+__all__ = [
+    "BrokenPlanError",
+    "EffortError",
+    "Fault",
+    "InputError",
+    "LibraError",
+    "MissingExtraError",
+    "Plan",
+    "State",
+    "allocate",
+    "read_plan",
+    "read_state",
+    "verify",
+    "write",
+]

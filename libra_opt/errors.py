@@ -1,10 +1,10 @@
 """The whole error tree, sorted by what the caller can do about it.
 
-    LibraError
-    |-- InputError            fix the input: every fault is listed with its path
-    |-- MissingExtraError     install the optional package that is named
-    |-- EffortError           allow more effort and call again
-    `-- BrokenPlanError       our fault: a plan did not pass the verifier; please report it
+LibraError
+|-- InputError            fix the input: every fault is listed with its path
+|-- MissingExtraError     install the optional package that is named
+|-- EffortError           allow more effort and call again
+`-- BrokenPlanError       our fault: a plan did not pass the verifier; please report it
 """
 
 from dataclasses import dataclass
@@ -44,6 +44,9 @@ class InputError(LibraError):
         lines = "\n".join(f"  {fault}" for fault in faults)
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         super().__init__(f"{source} has {count}:\n{lines}")
+
+    def __reduce__(self) -> tuple[type["InputError"], tuple[str, tuple[Fault, ...]]]:
+        return type(self), (self.source, self.faults)
 
 
 class MissingExtraError(LibraError):

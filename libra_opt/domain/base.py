@@ -1,37 +1,130 @@
-"""`Value`, the frozen base of every value in the domain, and the strict scalars its fields are made of."""
+"""`Value`, the frozen base of every value in the domain, and the strict scalars its fields are made of.
+
+Every scalar is bounded, so that no document can lead to an overflow, an infinity or endless rational arithmetic later, and every scalar
+reports one error of its own, whose message follows the value: "-1 is not a whole number from 0 to 9".
+"""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
-__all__ = ["Flag", "Name", "Natural", "NonNegative", "Positive", "Time", "Value", "Whole"]
+__all__ = [
+    "Either",
+    "Finite",
+    "Flag",
+    "Name",
+    "Natural",
+    "NonNegative",
+    "Positive",
+    "Real",
+    "Seconds",
+    "Share",
+    "Text",
+    "Time",
+    "Value",
+    "Whole",
+    "WholeNumber",
+]
+
+_WHOLE_LIMIT: Final = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """Annotates a float: a JSON number from `least` to `most`; where `tiny` is given, 0 or at least that."""
+
+    least: float
+    most: float
+    tiny: float = 0
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        number: CoreSchema = core_schema.float_schema(strict=True, ge=self.tiny or self.least, le=self.most, allow_inf_nan=False)
+        gap = ""
+        if self.tiny:
+            number = core_schema.union_schema([number, core_schema.float_schema(strict=True, ge=0, le=0)], mode="left_to_right")
+            gap = f" (and not between 0 and {self.tiny:g})"
+        return core_schema.custom_error_schema(
+            number,
+            "number",
+            custom_error_message=f"is not a number from {self.least:g} to {self.most:g}{gap}",
+            serialization=core_schema.simple_ser_schema("float"),
+        )
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": "number", "minimum": self.least, "maximum": self.most}
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNumber:
+    """Annotates an int: a JSON number from `least` to `most` without a fraction (2.0 is 2, as JSON has one number type)."""
+
+    least: int
+    most: int
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        whole = core_schema.int_schema(strict=True, ge=self.least, le=self.most)
+        integral = core_schema.chain_schema([core_schema.float_schema(strict=True, allow_inf_nan=False), core_schema.int_schema(ge=self.least, le=self.most)])
+        return core_schema.union_schema(
+            [whole, integral],
+            mode="left_to_right",
+            custom_error_type="whole",
+            custom_error_message=f"is not a whole number from {self.least} to {self.most}",
+            serialization=core_schema.simple_ser_schema("int"),
+        )
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Annotates a union of something plain and a mapping: the JSON type decides which is meant, so only its faults are reported.
+
+    `message` says what is expected in place of the plain one's own error.
+    """
+
+    message: str = ""
+
+    MAPPING: Final = "<mapping>"
+    PLAIN: Final = "<plain>"
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        plain, mapping = (handler.generate_schema(kind) for kind in get_args(source))
+        if self.message:
+            plain = core_schema.custom_error_schema(plain, "either", custom_error_message=self.message)
+        return core_schema.tagged_union_schema(
+            {self.PLAIN: plain, self.MAPPING: mapping}, lambda value: self.MAPPING if isinstance(value, Mapping) else self.PLAIN
+        )
+
 
 Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, Field(strict=True, min_length=1, max_length=253)]
-NonNegative = Annotated[float, Field(strict=True, ge=0, le=1e15, allow_inf_nan=False)]
-Positive = Annotated[float, Field(strict=True, ge=1e-9, le=1e15, allow_inf_nan=False)]
-Time = Annotated[float, Field(strict=True, ge=-1e15, le=1e15, allow_inf_nan=False)]
-
-
-def _whole(number: object) -> object:
-    """Let 2.0 stand for 2, as JSON has one number type, and nothing else that is not a whole number."""
-    if isinstance(number, float) and number.is_integer():
-        return int(number)
-    if isinstance(number, str | bool):
-        raise ValueError("write a whole number, without quotes")
-    return number
-
-
-Whole = Annotated[int, BeforeValidator(_whole), Field(gt=-(1 << 63), lt=1 << 63)]
-Natural = Annotated[Whole, Field(ge=0)]
+Text = Annotated[str, Field(strict=True, max_length=65_536)]
+Finite = Annotated[float, Real(-1e300, 1e300)]
+NonNegative = Annotated[float, Real(0, 1e15, tiny=1e-30)]
+Positive = Annotated[float, Real(1e-9, 1e15)]
+Seconds = Annotated[float, Real(0, 1e9)]
+Share = Annotated[float, Real(0, 1e6, tiny=1e-9)]
+Time = Annotated[float, Real(-1e15, 1e15)]
+Whole = Annotated[int, WholeNumber(-_WHOLE_LIMIT, _WHOLE_LIMIT)]
+Natural = Annotated[int, WholeNumber(0, _WHOLE_LIMIT)]
 
 
 class Value(BaseModel):
     """A frozen value that refuses unknown fields, NaN and infinity."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 
     def replace(self, changes: Mapping[str, Any]) -> Self:
-        """Return a validated copy with some fields changed (pydantic's `model_copy` would skip validation)."""
+        """Return a validated copy with some fields changed (pydantic's `model_copy` would skip validation).
+
+        Raises
+        ------
+        pydantic.ValidationError
+            The changed value would not be valid.
+        """
         return type(self).model_validate({**{name: getattr(self, name) for name in self.model_fields_set}, **changes})

@@ -1,16 +1,9 @@
 """The cluster: pools of one GPU type, and the queues (tenants) that share them."""
 
-from typing import Annotated
-
-from pydantic import Field
-
-from libra_opt.domain.amounts import Amounts
+from libra_opt.domain.amounts import Amount, Amounts
 from libra_opt.domain.base import Name, NonNegative, Positive, Value
 
-
 __all__ = ["Pool", "Queue"]
-
-_Written = Annotated[int, Field(strict=True, ge=0)] | NonNegative | Annotated[str, Field(strict=True, max_length=64)]
 
 
 class Pool(Value):
@@ -18,6 +11,8 @@ class Pool(Value):
 
     Attributes
     ----------
+    name
+        How stages and plans call it.
     capacity
         What can be handed out per resource; a resource that is missing is 0.
     card_mem
@@ -28,7 +23,7 @@ class Pool(Value):
 
     name: Name
     capacity: Amounts = Amounts()
-    card_mem: _Written | None = None
+    card_mem: Amount | None = None
     price: NonNegative | None = None
 
 
@@ -37,6 +32,8 @@ class Queue(Value):
 
     Attributes
     ----------
+    name
+        How jobs call it.
     nominal_quota
         Guaranteed per resource; what is missing is 0.
     borrowing_limit
@@ -55,5 +52,3 @@ class Queue(Value):
     borrowing_limit: Amounts | None = None
     lending_limit: Amounts | None = None
     weight: Positive = 1
-
-

@@ -1,16 +1,31 @@
 """The JSON door: a document becomes a state or a plan, or every fault in it is named with its path."""
 
 from hashlib import sha256
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails, from_json
 
 from libra_opt.domain.base import Value
-from libra_opt.domain.plan import Plan
-from libra_opt.domain.state import State
+from libra_opt.domain.faults import fault_of, location_of, path_of, shown
+from libra_opt.domain.plan import PLAN_FORMAT, Plan
+from libra_opt.domain.repeated import may_repeat_keys, repeated_keys
+from libra_opt.domain.salvage import semantic_errors
+from libra_opt.domain.state import STATE_FORMAT, State
 from libra_opt.errors import Fault, InputError
 
-__all__ = ["digest", "read_plan", "read_state", "write"]
+__all__ = ["MOST_CHARACTERS", "MOST_FAULTS", "digest", "read_plan", "read_state", "write"]
+
+MOST_CHARACTERS: Final = 1 << 30
+"""A longer document is refused unread."""
+
+MOST_FAULTS: Final = 1000
+"""So many faults of one document are listed; of the others it is said how many they are."""
+
+_MOST_ERRORS: Final = 20 * MOST_FAULTS
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+_FORMATS: Final = {STATE_FORMAT: "state", PLAN_FORMAT: "plan"}
 
 _Document = TypeVar("_Document", bound=Value)
 
@@ -42,12 +57,93 @@ def digest(state: State) -> str:
 
 
 def _read(kind: type[_Document], text: str | bytes, source: str) -> _Document:
+    decoded = _decode(text, source)
     try:
-        return kind.model_validate_json(text)
+        document = kind.model_validate_json(decoded)
     except ValidationError as error:
-        faults = tuple(Fault(_path(details["loc"]), details["msg"]) for details in error.errors(include_url=False, include_context=False, include_input=False))
-    raise InputError(source, faults)
+        faults = _faults(kind, decoded, error)
+    else:
+        if not (may_repeat_keys(decoded, write(document)) and repeated_keys(decoded)):
+            return document
+        faults = _all_faults(kind, decoded, [])
+    if len(faults) > MOST_FAULTS:
+        faults = [*faults[:MOST_FAULTS], Fault("", f"and {len(faults) - MOST_FAULTS} faults more; put these right first")]
+    raise InputError(source, tuple(faults))
 
 
-def _path(loc: tuple[str | int, ...]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" if i else part for i, part in enumerate(loc))
+def _decode(text: str | bytes, source: str) -> str:
+    """Return the text of a document, or raise what keeps it from being read at all."""
+    if len(text) > MOST_CHARACTERS:
+        raise _unreadable(source, f"is {len(text)} long, above {MOST_CHARACTERS}, the most that is read; split it")
+    try:
+        decoded = text.decode() if isinstance(text, bytes) else text
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        message = f"is not UTF-8 text (byte {error.object[error.start]:#04x} at offset {error.start}, line {line}); save it as UTF-8"
+        raise _unreadable(source, message) from None
+    if decoded.startswith(_BYTE_ORDER_MARK):
+        raise _unreadable(source, "starts with a byte order mark at line 1; save it as UTF-8 without one")
+    if not decoded or decoded.isspace():
+        raise _unreadable(source, "is empty; write a JSON object, the smallest is {}")
+    return decoded
+
+
+def _unreadable(source: str, message: str) -> InputError:
+    return InputError(source, (Fault("", message),))
+
+
+def _faults(kind: type[_Document], text: str, error: ValidationError) -> list[Fault]:
+    """Return every fault of a document: what pydantic found, repeated keys, and contradictions in what is left."""
+    if error.error_count() > _MOST_ERRORS:
+        return _first_faults(kind, text, error.error_count())
+    errors = error.errors(include_url=False)
+    if errors[0]["type"] == "json_invalid":
+        return [Fault("", _not_json(str(errors[0]["ctx"]["error"])))]
+    for details in errors:
+        if details["loc"] == ("format",):
+            return [Fault("format", _other_format(kind, details["input"]))]
+    return _all_faults(kind, text, errors)
+
+
+def _all_faults(kind: type[_Document], text: str, errors: list[ErrorDetails]) -> list[Fault]:
+    structural = [details for details in errors if details["type"] != "fault"]
+    repeated = repeated_keys(text)
+    faults = [fault_of(details, kind) for details in structural]
+    faults += [Fault(path_of(loc), "is written twice in one object, and readers differ in which they take; delete one") for loc in repeated]
+    if not faults:
+        return [fault_of(details, kind) for details in errors]
+    if kind is State:
+        broken = [*(location_of(details) for details in structural), *repeated]
+        faults += [fault_of(details, kind) for details in semantic_errors(from_json(text), broken)]
+    return faults
+
+
+def _first_faults(kind: type[_Document], text: str, n_errors: int) -> list[Fault]:
+    """Return the faults of a document that has too many to hold them all: those of the first elements of its lists."""
+    content = from_json(text)
+    for n_elements in (1000, 100, 10, 1, 0):
+        cut = {name: part[:n_elements] if isinstance(part, list) else part for name, part in content.items()}
+        try:
+            kind.model_validate(cut)
+        except ValidationError as error:
+            if error.error_count() <= _MOST_ERRORS:
+                faults = [fault_of(details, kind) for details in error.errors(include_url=False)]
+                return [Fault("", f"has {n_errors} faults; only those of the first {n_elements} entries of each list are named"), *faults]
+    return [Fault("", f"has {n_errors} faults; is it a {kind.__name__.lower()} document?")]
+
+
+def _not_json(reason: str) -> str:
+    if reason.startswith("EOF"):
+        return f"ends early, it was cut off: {reason}; write it again, whole"
+    if reason.startswith("recursion"):
+        return f"is nested too deeply: {reason}; no document of this format needs more than 10 levels"
+    if reason.startswith("number out of range"):
+        return f"has a number of too many digits: {reason}; write a shorter one"
+    return f"is not JSON: {reason}; correct it there"
+
+
+def _other_format(kind: type[_Document], given: object) -> str:
+    wanted = str(kind.model_fields["format"].default)
+    if given in _FORMATS:
+        return f"{shown(given)} is a {_FORMATS[str(given)]}, and a {kind.__name__.lower()} ({wanted!r}) is asked for; give one"
+    return f"{shown(given)} is not a format of this version, which reads {wanted!r}; convert the document or use the version it was written for"

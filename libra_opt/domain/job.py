@@ -6,16 +6,32 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from libra_opt.domain.amounts import Amounts
-from libra_opt.domain.base import Flag, Name, NonNegative, Positive, Time, Value, Whole
+from libra_opt.domain.amounts import Amount, Amounts
+from libra_opt.domain.base import Either, Flag, Name, NonNegative, Real, Seconds, Share, Time, Value, WholeNumber
+from libra_opt.domain.frozen import FrozenMapping
+from libra_opt.domain.quantity import LIMIT
 
-__all__ = ["Allocation", "Job", "PreemptionCost", "Rates", "Stage", "StageFields"]
+__all__ = ["Allocation", "Job", "JobFields", "PreemptionCost", "Rates", "Stage", "StageFields"]
 
-_Known = Annotated[int, Field(strict=True, ge=0)] | NonNegative | Annotated[str, Field(strict=True, max_length=64)]
+_Speed = Annotated[float, Real(1e-6, 1e6)]
+_Charge = Annotated[Seconds | FrozenMapping[Name, Seconds], Either("is not a number of seconds from 0 to 1e+09, nor an object of them by resource")]
+_Unit = Annotated[
+    Annotated[int, WholeNumber(1, LIMIT - 1)] | Amounts, Either("is not a whole number of cards from 1 to 2^63 - 1, nor an object of amounts by resource")
+]
+_Pools = Annotated[Annotated[tuple[Name, ...], Field(max_length=10_000)] | FrozenMapping[Name, _Speed], Either()]
+_History = Annotated[tuple[FrozenMapping[Name, Amount | None], ...], Field(max_length=10_000)]
 
 
 class Allocation(Value):
-    """What a stage holds now: a pool and an amount per resource (missing is 0)."""
+    """What a stage holds now.
+
+    Attributes
+    ----------
+    pool
+        The pool it sits in.
+    resources
+        What it holds per resource; missing is 0.
+    """
 
     pool: Name
     resources: Amounts = Amounts()
@@ -35,13 +51,19 @@ class PreemptionCost(Value):
         charge of changing each resource by itself (those it does not name follow freely), of which the largest is paid.
     """
 
-    evict_seconds: NonNegative = 45
-    resize_seconds: NonNegative | dict[Name, NonNegative] = 15
-    migrate_seconds: NonNegative = 45
+    evict_seconds: Seconds = 45
+    resize_seconds: _Charge = 15
+    migrate_seconds: Seconds = 45
 
 
 class Rates(Value):
-    """Progress per second of full service, per meaning of throughput; for the policy that counts it."""
+    """Progress per second of full service, for the policy that counts it.
+
+    Attributes
+    ----------
+    steps, trajectories, tokens
+        Progress in that meaning of throughput.
+    """
 
     steps: NonNegative | None = None
     trajectories: NonNegative | None = None
@@ -60,59 +82,73 @@ class StageFields(Value):
     demand
         What the stage can use in the next period at full service. For an incompressible resource it is the need, unless `need` says.
     history
-        Past usage instead of `demand`, oldest first, one entry per period; null where nothing was measured.
+        Past usage instead of `demand`, oldest first, one entry per period (at most 10,000); null where nothing was measured.
     demand_intensity
-        Equally likely factors on the compressible demand (R6); none means the demand is certain.
+        Equally likely factors on the compressible demand (R6), at most 1,000, each up to 1e6; none means the demand is certain.
     need
         Incompressible amounts that are covered whenever the stage runs (R5).
     pools
         Pools it may sit in, with its speed in each (R4); missing: any, at speed 1. A list of names means speed 1.
     curve
-        Points (share of demand, service) of a concave service curve of its own, from service 0..1 upward (R6).
+        Points (share of demand, service) of a concave service curve of its own, from service 0..1 upward (R6); at most 1,000.
     allocation
         What it holds now; missing or all zero: nothing.
     """
 
     min_quota: Amounts = Amounts()
     max_quota: Amounts = Amounts()
-    unit: Annotated[Whole, Field(gt=0)] | Amounts | None = None
+    unit: _Unit | None = None
     demand: Amounts | None = None
-    history: tuple[dict[Name, _Known | None], ...] | None = None
-    demand_intensity: tuple[NonNegative, ...] = ()
+    history: _History | None = None
+    demand_intensity: Annotated[tuple[Share, ...], Field(max_length=1000)] = ()
     need: Amounts | None = None
-    pools: dict[Name, Positive] | tuple[Name, ...] | None = None
-    curve: tuple[tuple[NonNegative, NonNegative], ...] | None = None
+    pools: _Pools | None = None
+    curve: Annotated[tuple[tuple[Share, Annotated[float, Real(0, 1)]], ...], Field(max_length=1000)] | None = None
     allocation: Allocation | None = None
 
 
-class Stage(StageFields):
-    """One stage of a job (rollout, reward, train, replay)."""
-
+class _StageName(Value):
     name: Name = "main"
 
 
-class Job(StageFields):
-    """A job: one or more stages that run together or not at all.
+class Stage(StageFields, _StageName):
+    """One stage of a job.
 
     Attributes
     ----------
+    name
+        rollout, reward, train, replay, or what the job calls it; unlike the names of the job's other stages.
+    """
+
+
+class JobFields(Value):
+    """What a job says of itself, its stages apart.
+
+    Attributes
+    ----------
+    id
+        Its name; no two jobs share one.
     queue
         Its tenant; none: no guarantee and no ceiling.
     priority, weight
         Its value is weight x priority_base^priority x the work (or rate) of a fully served period.
     preemptible, min_runtime_seconds, running_seconds
         A running job that is not preemptible, or has run for less than its minimum, is protected (R13).
+    preemption_cost
+        What moving it costs (R11).
     submitted, deadline
         Seconds on the caller's clock.
     remaining
         Seconds of full service left.
+    rates
+        Its progress, where the policy counts it.
     coupling
         How the stages' services make the job's (R7): ``pipelined``, the slowest sets the pace.
     """
 
     id: Name
     queue: Name | None = None
-    priority: Annotated[Whole, Field(ge=-12, le=12)] = 0
+    priority: Annotated[int, WholeNumber(-12, 12)] = 0
     weight: NonNegative = 1
     preemptible: Flag = True
     min_runtime_seconds: NonNegative = 0
@@ -123,7 +159,18 @@ class Job(StageFields):
     remaining: NonNegative | None = None
     rates: Rates = Rates()
     coupling: Literal["pipelined"] = "pipelined"
-    stages: Annotated[tuple[Stage, ...], Field(min_length=1)] | None = None
+
+
+class Job(StageFields, JobFields):
+    """A job: one or more stages that run together or not at all.
+
+    Attributes
+    ----------
+    stages
+        Its stages, 1 to 64; a job of one stage may carry that stage's fields itself instead.
+    """
+
+    stages: Annotated[tuple[Stage, ...], Field(min_length=1, max_length=64)] | None = None
 
     @cached_property
     def is_shorthand(self) -> bool:

@@ -2,9 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
-from libra_opt.domain.base import Flag, Natural, NonNegative, Positive, Value
+from libra_opt.domain.base import Flag, NonNegative, Real, Value, WholeNumber
 
 __all__ = ["BackendName", "Options"]
 
@@ -41,10 +39,10 @@ class Options(Value):
     objective: Literal["weighted_throughput"] = "weighted_throughput"
     throughput: Literal["tokens", "steps", "trajectories", "jobs"] = "tokens"
     backend: BackendName = "auto"
-    gap: Annotated[NonNegative, Field(le=1)] = 0.001
-    effort: Annotated[NonNegative, Field(le=100_000)] = 2
-    seed: Annotated[Natural, Field(lt=1 << 31)] = 0
+    gap: Annotated[float, Real(0, 1)] = 0.001
+    effort: Annotated[float, Real(0, 100_000)] = 2
+    seed: Annotated[int, WholeNumber(0, (1 << 31) - 1)] = 0
     preemption_budget_seconds: NonNegative | None = None
-    hold_periods: Annotated[Positive, Field(le=1_000_000)] = 2
-    priority_base: Annotated[Positive, Field(ge=1, le=100)] = 10
+    hold_periods: Annotated[float, Real(1e-3, 1e6)] = 2
+    priority_base: Annotated[float, Real(1, 100)] = 10
     spare: Flag = True

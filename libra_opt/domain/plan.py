@@ -1,9 +1,10 @@
 """What is answered: a plan, its certificate, and why each job got what it got."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from libra_opt.domain.amounts import Amounts
-from libra_opt.domain.base import Name, NonNegative, Value
+from libra_opt.domain.base import Finite, Name, Real, Text, Value
+from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.options import BackendName
 from libra_opt.domain.state import Period
 
@@ -12,18 +13,35 @@ __all__ = ["PLAN_FORMAT", "Action", "Certificate", "Forecasted", "Plan", "Planne
 PLAN_FORMAT = "libra-opt/plan/1"
 
 Action = Literal["admit", "keep", "grow", "shrink", "reshape", "migrate", "evict", "queue"]
+_Score = Annotated[float, Real(0, 1e300)]
 Status = Literal["optimal", "within_gap", "feasible", "fallback"]
 
 
 class Reason(Value):
-    """Why a job got what it got: a fixed code for machines and a sentence for people."""
+    """Why a job got what it got.
+
+    Attributes
+    ----------
+    code
+        A fixed code, for machines.
+    message
+        A sentence, for people.
+    """
 
     code: Name
-    message: str
+    message: Text
 
 
 class PlannedStage(Value):
-    """What one stage holds in the next period."""
+    """What one stage holds in the next period.
+
+    Attributes
+    ----------
+    name, pool
+        The stage, and the pool it sits in.
+    resources
+        What it holds per resource.
+    """
 
     name: Name
     pool: Name
@@ -35,13 +53,21 @@ class PlannedJob(Value):
 
     Attributes
     ----------
+    id
+        The job.
+    action
+        What the plan does to it.
     service
         Served share of its demand, 0..1.
+    stages
+        What its stages hold; empty for a job that waits or leaves.
+    reason
+        Why it got that.
     """
 
     id: Name
     action: Action
-    service: NonNegative
+    service: _Score
     stages: tuple[PlannedStage, ...] = ()
     reason: Reason
 
@@ -51,11 +77,18 @@ class Tier(Value):
 
     Tiers ``protected_lost``, ``over_budget_seconds`` and ``guarantee_shortfall`` are minimised (`bound` <= `objective`), ``value`` is
     maximised (`bound` >= `objective`).
+
+    Attributes
+    ----------
+    name
+        Which tier.
+    objective, bound
+        What the plan reaches, and what none can pass.
     """
 
     name: Literal["protected_lost", "over_budget_seconds", "guarantee_shortfall", "value"]
-    objective: float
-    bound: float
+    objective: Finite
+    bound: Finite
 
 
 class Certificate(Value):
@@ -70,48 +103,90 @@ class Certificate(Value):
         Value of the plan, the most any plan can reach, and (bound - objective) / bound.
     limit
         Which limit was hit, or null.
+    backend
+        Who solved.
     tiers
         All tiers of the strict order.
     """
 
     status: Status
-    objective: float
-    bound: float
-    gap: NonNegative
+    objective: Finite
+    bound: Finite
+    gap: _Score
     backend: BackendName
     limit: Literal["effort"] | None = None
     tiers: tuple[Tier, ...] = ()
 
 
 class Price(Value):
-    """Shadow price: what one more unit of a shared limit would add to the objective, per unit of the resource."""
+    """Shadow price: what one more unit of a shared limit would add to the objective.
+
+    Attributes
+    ----------
+    kind, name, resource
+        Which limit: its kind, the pool or queue, and the resource.
+    price
+        Objective per unit of the resource.
+    """
 
     kind: Literal["pool", "queue_ceiling", "queue_guarantee", "reserve", "preemption_budget"]
-    name: str
-    resource: str
-    price: float
+    name: Text
+    resource: Text
+    price: Finite
 
 
 class Forecasted(Value):
-    """What was forecast for a stage that brought a history."""
+    """What was forecast for a stage that brought a history.
+
+    Attributes
+    ----------
+    job, stage
+        Which stage.
+    method
+        How it was forecast.
+    demand, demand_intensity, need
+        As in a stage of a state.
+    """
 
     job: Name
     stage: Name
-    method: str
+    method: Text
     demand: Amounts
-    demand_intensity: tuple[NonNegative, ...]
+    demand_intensity: tuple[_Score, ...]
     need: Amounts
 
 
 class Plan(Value):
-    """The answer to one state."""
+    """The answer to one state.
+
+    Attributes
+    ----------
+    format
+        What the document is, and which version of it.
+    state_digest
+        Digest of the state that was planned.
+    period
+        The period that was planned.
+    jobs
+        What happens to every job of the state, in its order.
+    certificate
+        How good the plan is.
+    utilisation
+        Share of the capacity that is handed out, by pool and resource.
+    prices
+        Shadow prices of the shared limits.
+    forecast
+        What was forecast.
+    warnings
+        What the caller should know.
+    """
 
     format: Literal["libra-opt/plan/1"] = "libra-opt/plan/1"
-    state_digest: str
+    state_digest: Text
     period: Period
     jobs: tuple[PlannedJob, ...]
     certificate: Certificate
-    utilisation: dict[str, dict[str, float]] = {}
+    utilisation: FrozenMapping[Text, FrozenMapping[Text, Finite]] = FrozenMapping()
     prices: tuple[Price, ...] = ()
     forecast: tuple[Forecasted, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Text, ...] = ()

@@ -6,11 +6,12 @@ client has a parser, but importing that client costs over a second, so the table
 """
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["LIMIT", "UNLIMITED", "WrittenAmount", "exact", "parse", "render", "unit_factor"]
+__all__ = ["LIMIT", "LONGEST", "PATTERN", "UNLIMITED", "WrittenAmount", "exact", "parse", "parse_ratio", "render", "shortened", "unit_factor"]
 
 LIMIT: Final = 1 << 63
 """Amounts reach up to, not including, this many units, bytes or quanta (as in Kubernetes)."""
@@ -20,16 +21,21 @@ UNLIMITED: Final = LIMIT - 1
 
 WrittenAmount = int | float | str
 
+LONGEST: Final = 64
+"""A written amount has at most this many characters."""
+
+PATTERN: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2}|[A-Za-z]+)?"
+"""What a text must look like to be read as an amount, as a regular expression of both Python and JSON schema."""
+
 _SUFFIXES: Final = {
-    **{name: Fraction(1 << (10 * power)) for power, name in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
-    **{name: Fraction(1000) ** power for power, name in enumerate(("k", "M", "G", "T", "P", "E"), start=1)},
-    **{name: Fraction(1, 1000**power) for power, name in enumerate(("m", "u", "n"), start=1)},
+    **{name: (1 << (10 * power), 1) for power, name in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
+    **{name: (1000**power, 1) for power, name in enumerate(("k", "M", "G", "T", "P", "E"), start=1)},
+    **{name: (1, 1000**power) for power, name in enumerate(("m", "u", "n"), start=1)},
 }
-_WRITTEN: Final = re.compile(r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:[eE](?P<exponent>[+-]?[0-9]{1,2})|(?P<suffix>[A-Za-z]+))?")
+_WRITTEN: Final = re.compile(PATTERN, re.ASCII)
 _BINARY_UNITS: Final = {"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40, "PiB": 50}
 _DECIMAL_UNITS: Final = {"B": 0, "kB": 3, "MB": 6, "GB": 9, "TB": 12, "PB": 15, "B/s": 0, "kB/s": 3, "MB/s": 6, "GB/s": 9, "TB/s": 12}
 _BINARY_SUFFIXES: Final = ((60, "Ei"), (50, "Pi"), (40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki"))
-_LONGEST: Final = 64
 
 
 def unit_factor(unit: str) -> int | None:
@@ -41,7 +47,14 @@ def unit_factor(unit: str) -> int | None:
 
 def exact(number: float) -> Fraction:
     """Return the rational number that a person means who writes `number`: 0.1 is one tenth."""
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+    return Fraction(*_ratio(number))
+
+
+def _ratio(number: float) -> tuple[int, int]:
+    # A float without a fraction is that integer, so that equal numbers (2^62 as int and as float) are equal amounts.
+    if isinstance(number, int) or number.is_integer():
+        return int(number), 1
+    return Decimal(float.__repr__(number)).as_integer_ratio()
 
 
 @lru_cache(maxsize=65536)
@@ -60,37 +73,48 @@ def parse(written: WrittenAmount, unit: str) -> Fraction:
     >>> parse("80Gi", "GiB"), parse("500m", "cores"), parse(1.5, "cores")
     (Fraction(80, 1), Fraction(1, 2), Fraction(3, 2))
     """
+    return Fraction(*parse_ratio(written, unit))
+
+
+def shortened(number: float) -> str:
+    """Return a number for a message: every digit, but of a longer one than any amount can be only how large it is."""
+    text = repr(number)
+    return text if len(text) <= LONGEST else f"a number of {len(text)} digits"
+
+
+def parse_ratio(written: WrittenAmount, unit: str) -> tuple[int, int]:
+    """Read one written amount as `parse` does, as numerator and denominator, not reduced (reading a large state is mostly this)."""
     if isinstance(written, str):
-        value = _parse_text(written, unit)
-    else:
-        value = exact(written)
-        if value >= LIMIT:
-            raise ValueError(f"{written!r} is not below 2^63")
-    if value < 0:
+        return _parse_text(written, unit)
+    if written < 0:
         raise ValueError(f"{written!r} is negative; write 0 or more")
-    return value
+    if not written < LIMIT:
+        raise ValueError(f"{shortened(written)} is not below 2^63; write less")
+    return _ratio(written)
 
 
-def _parse_text(written: str, unit: str) -> Fraction:
-    match = _WRITTEN.fullmatch(written) if len(written) <= _LONGEST else None
+def _parse_text(written: str, unit: str) -> tuple[int, int]:
+    match = _WRITTEN.fullmatch(written) if len(written) <= LONGEST else None
     if match is None:
-        raise ValueError(f"{written[:_LONGEST]!r} is not a quantity; write a number or a Kubernetes quantity such as '80Gi' or '500m'")
-    number = Fraction(match["number"])
+        raise ValueError(f"{written[:LONGEST]!r} is not a quantity; write a number or a Kubernetes quantity such as '80Gi' or '500m'")
+    tail = match[3] or ""
+    has_suffix = tail.isalpha()
+    numerator, denominator = Decimal(written[: len(written) - len(tail)] if has_suffix else written).as_integer_ratio()
     factor = unit_factor(unit)
-    suffix = match["suffix"]
-    if suffix is None:
-        if factor is not None and number != 0:
+    if not has_suffix:
+        if factor is not None and numerator:
             raise ValueError(f"{written!r} leaves open whether it means bytes or {unit}; write the number {written} for {unit}, or a suffix such as '80Gi'")
-        value = number * Fraction(10) ** int(match["exponent"] or 0)
-        absolute = value
-    elif suffix in _SUFFIXES:
-        absolute = number * _SUFFIXES[suffix]
-        value = absolute / (factor or 1)
+        factor = None
+    elif tail in _SUFFIXES:
+        up, down = _SUFFIXES[tail]
+        numerator, denominator = numerator * up, denominator * down
     else:
-        raise ValueError(f"{written!r} has the unknown suffix {suffix!r}; Kubernetes suffixes are {', '.join(_SUFFIXES)}")
-    if absolute >= LIMIT:
-        raise ValueError(f"{written!r} is not below 2^63")
-    return value
+        raise ValueError(f"{written!r} has the unknown suffix {tail!r}; Kubernetes suffixes are {', '.join(_SUFFIXES)}")
+    if numerator < 0:
+        raise ValueError(f"{written!r} is negative; write 0 or more")
+    if numerator >= LIMIT * denominator:
+        raise ValueError(f"{written!r} is not below 2^63; write less")
+    return numerator, denominator * (factor or 1)
 
 
 def render(quanta: int, unit: str, quantum: Fraction) -> int | float | str:

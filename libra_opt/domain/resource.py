@@ -2,9 +2,12 @@
 
 from fractions import Fraction
 from functools import cached_property
+from typing import Annotated
+
+from pydantic import Field
 
 from libra_opt.domain.base import Flag, Name, Positive, Value
-from libra_opt.domain.quantity import LIMIT, UNLIMITED, WrittenAmount, exact, parse, render
+from libra_opt.domain.quantity import LIMIT, UNLIMITED, WrittenAmount, exact, parse_ratio, render
 
 __all__ = ["DEFAULT_RESOURCES", "Resource"]
 
@@ -27,7 +30,7 @@ class Resource(Value):
     """
 
     name: Name
-    unit: str = ""
+    unit: Annotated[str, Field(strict=True, max_length=64)] = ""
     quantum: Positive = 1
     compressible: Flag = True
     costly: Flag = False
@@ -45,18 +48,19 @@ class Resource(Value):
         ValueError
             `parse` refuses the amount, or it comes to 2^63 quanta or more.
         """
-        count = parse(written, self.unit) / self.step
-        whole = -(-count.numerator // count.denominator) if round_up else count.numerator // count.denominator
+        numerator, denominator = parse_ratio(written, self.unit)
+        numerator, denominator = numerator * self.step.denominator, denominator * self.step.numerator
+        whole = -(-numerator // denominator) if round_up else numerator // denominator
         if whole >= LIMIT:
-            raise ValueError(f"{written!r} is {whole} quanta of {self.quantum} {self.unit}, not below 2^63")
+            raise ValueError(f"{written!r} is {whole} quanta of {self.quantum} {self.unit}, not below 2^63; write less or declare a coarser quantum")
         return whole
 
     def ceiling(self, written: WrittenAmount) -> int:
-        """Return a maximum in whole quanta, rounded down; one beyond 2^63 is the same as none."""
+        """Return a maximum in whole quanta, rounded down; a number that comes to 2^63 or more is the same as none."""
         try:
             return min(self.quanta(written, round_up=False), UNLIMITED)
         except ValueError:
-            if isinstance(written, str) or written < LIMIT:
+            if isinstance(written, str) or not written >= 0:
                 raise
             return UNLIMITED
 

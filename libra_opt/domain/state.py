@@ -2,36 +2,60 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from libra_opt.domain.base import Flag, Natural, Positive, Value
+from libra_opt.domain.base import Flag, Natural, Real, Text, Value
 from libra_opt.domain.cluster import Pool, Queue
 from libra_opt.domain.job import Job
 from libra_opt.domain.ledger import Ledger, Location, enter
 from libra_opt.domain.options import Options
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 
-__all__ = ["STATE_FORMAT", "About", "Period", "State"]
+__all__ = ["STATE_FORMAT", "UNSURE", "About", "Period", "State"]
 
 STATE_FORMAT = "libra-opt/state/1"
 
+UNSURE = "unsure"
+"""Key of the validation context under which the reader names the collections that are not known whole (see `ledger.enter`)."""
+
 
 class Period(Value):
-    """The rebalancing period that is planned: its number and its length in seconds."""
+    """The rebalancing period that is planned.
+
+    Attributes
+    ----------
+    index
+        Its number.
+    seconds
+        Its length.
+    """
 
     index: Natural = 0
-    seconds: Annotated[Positive, Field(ge=0.001)] = 60
+    seconds: Annotated[float, Real(1e-3, 1e9)] = 60
+
+
+_Texts = Annotated[tuple[Text, ...], Field(max_length=1000)]
 
 
 class About(Value):
-    """Where a state comes from: title, source and licence, what was recorded, what was assumed, whether it is synthetic."""
+    """Where a state comes from.
 
-    title: str = ""
-    source: str = ""
-    licence: str = ""
-    recorded: tuple[str, ...] = ()
-    assumed: tuple[str, ...] = ()
+    Attributes
+    ----------
+    title, source, licence
+        What it is called, where it was taken from, under which terms.
+    recorded, assumed
+        What in it was recorded, and what was assumed.
+    synthetic
+        True where nothing was recorded.
+    """
+
+    title: Text = ""
+    source: Text = ""
+    licence: Text = ""
+    recorded: _Texts = ()
+    assumed: _Texts = ()
     synthetic: Flag = False
 
 
@@ -40,6 +64,21 @@ class State(Value):
 
     A plain number is in the resource's unit, a string with a suffix is absolute. A resource missing from a capacity, minimum, demand or
     need is 0; from a maximum or a ceiling, unlimited.
+
+    Attributes
+    ----------
+    format
+        What the document is, and which version of it.
+    about
+        Where it comes from.
+    period
+        The rebalancing period that is planned.
+    resources
+        The dimensions that jobs share, at most 64; cards, GPU memory, CPU, host memory and network unless stated.
+    pools, queues, jobs
+        Who shares what: at most 10,000 pools and queues and 1,000,000 jobs.
+    options
+        How the plan is to be made.
 
     Raises
     ------
@@ -50,10 +89,10 @@ class State(Value):
     format: Literal["libra-opt/state/1"] = "libra-opt/state/1"
     about: About | None = None
     period: Period = Period()
-    resources: tuple[Resource, ...] = DEFAULT_RESOURCES
-    pools: tuple[Pool, ...] = ()
-    queues: tuple[Queue, ...] = ()
-    jobs: tuple[Job, ...] = ()
+    resources: Annotated[tuple[Resource, ...], Field(max_length=64)] = DEFAULT_RESOURCES
+    pools: Annotated[tuple[Pool, ...], Field(max_length=10_000)] = ()
+    queues: Annotated[tuple[Queue, ...], Field(max_length=10_000)] = ()
+    jobs: Annotated[tuple[Job, ...], Field(max_length=1_000_000)] = ()
     options: Options = Options()
 
     _ledger: Ledger = PrivateAttr()
@@ -64,9 +103,10 @@ class State(Value):
         return self._ledger
 
     @model_validator(mode="after")
-    def _enter_ledger(self) -> Self:
+    def _enter_ledger(self, info: ValidationInfo) -> Self:
         faults: list[tuple[Location, str]] = []
-        self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, faults)
+        unsure: frozenset[str] = (info.context or {}).get(UNSURE, frozenset())
+        self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, faults, unsure)
         if faults:
             errors = [InitErrorDetails(type=PydanticCustomError("fault", "{message}", {"message": message}), loc=loc, input=None) for loc, message in faults]
             raise ValidationError.from_exception_data("State", errors)

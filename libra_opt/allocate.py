@@ -1,0 +1,107 @@
+"""`allocate(state) -> plan`: the one pure function that any scheduler calls."""
+
+from libra_opt.domain.document import digest
+from libra_opt.domain.options import Options
+from libra_opt.domain.plan import Certificate, Plan, Tier
+from libra_opt.domain.state import State
+from libra_opt.errors import BrokenPlanError
+from libra_opt.forecast import describe, forecast
+from libra_opt.formulation.decode import decode
+from libra_opt.formulation.encode import encode
+from libra_opt.formulation.program import Score
+from libra_opt.formulation.shadow import shadow_prices
+from libra_opt.solvers import Bounds, Solution, solve
+from libra_opt.verification import verify
+
+__all__ = ["allocate"]
+
+_CLOSED = 1e-9
+"""A relative difference between bound and objective that is only rounding."""
+
+
+def allocate(state: State) -> Plan:
+    """Decide what every job gets in the next period.
+
+    Pure: it reads no clock, file, dice or environment, so the same state gives the same bytes in every process. Every valid state has a plan,
+    and no plan leaves unverified.
+
+    Parameters
+    ----------
+    state
+        The cluster, its queues and jobs, and the options.
+
+    Returns
+    -------
+    Plan
+        The best verified plan found, with a certificate that says how good it is and a reason for every job.
+
+    Raises
+    ------
+    BrokenPlanError
+        The plan broke a rule: our fault, please report the state.
+
+    Examples
+    --------
+    >>> from libra_opt import State, allocate
+    >>> state = State.model_validate({
+    ...     "pools": [{"name": "a100", "capacity": {"gpu": 8}}],
+    ...     "jobs": [{"id": "a", "min_quota": {"gpu": 1}, "max_quota": {"gpu": 8}, "demand": {"gpu": 6}}],
+    ... })
+    >>> plan = allocate(state)
+    >>> plan.jobs[0].action, dict(plan.jobs[0].stages[0].resources)["gpu"]
+    ('admit', 6)
+    """
+    expected = forecast(state)
+    ledger = state.ledger.with_forecast(expected)
+    program = encode(state, ledger)
+    solution = solve(program, state.options)
+    decoded = decode(state, ledger, program, solution.choice)
+    plan = Plan(
+        state_digest=digest(state),
+        period=state.period,
+        jobs=decoded.jobs,
+        certificate=_certify(decoded.score, solution, state.options),
+        utilisation=decoded.utilisation,
+        prices=shadow_prices(ledger, program, solution.prices) if solution.prices else (),
+        forecast=describe(state, expected),
+        warnings=tuple(ledger.warnings),
+    )
+    report = verify(state, plan)
+    if not report.holds:
+        raise BrokenPlanError("a plan broke its own rules and was withheld: " + "; ".join(f"{fault.rule} {fault.where}: {fault.message}" for fault in report.broken[:5]))
+    return plan
+
+
+def _certify(score: Score, solution: Solution, options: Options) -> Certificate:
+    bounds = _rounded(score, solution.bounds)
+    gap = (bounds.value - score.value) / max(abs(bounds.value), abs(score.value), 1e-9)
+    is_closed = (score.lost, score.over_seconds, score.shortfall) == (bounds.lost, bounds.over_seconds, bounds.shortfall)
+    if is_closed and gap == 0:
+        status = "optimal"
+    elif is_closed and gap <= options.gap:
+        status = "within_gap"
+    else:
+        status = "fallback" if solution.is_fallback else "feasible"
+    tiers = (
+        Tier(name="protected_lost", objective=score.lost, bound=bounds.lost),
+        Tier(name="over_budget_seconds", objective=score.over_seconds, bound=bounds.over_seconds),
+        Tier(name="guarantee_shortfall", objective=score.shortfall, bound=bounds.shortfall),
+        Tier(name="value", objective=score.value, bound=bounds.value),
+    )
+    limit = None if status in ("optimal", "within_gap") else solution.limit
+    return Certificate(status=status, objective=score.value, bound=bounds.value, gap=gap, backend=solution.backend, limit=limit, tiers=tiers)
+
+
+def _rounded(score: Score, bounds: Bounds) -> Bounds:
+    """Return the bounds with differences that are only rounding closed."""
+
+    def close(objective: float, bound: float, *, is_above: bool) -> float:
+        difference = (bound - objective) if is_above else (objective - bound)
+        return objective if difference <= _CLOSED * max(abs(objective), abs(bound), 1e-9) else bound
+
+    return Bounds(
+        close(score.lost, bounds.lost, is_above=False),
+        close(score.over_seconds, bounds.over_seconds, is_above=False),
+        close(score.shortfall, bounds.shortfall, is_above=False),
+        close(score.value, bounds.value, is_above=True),
+    )

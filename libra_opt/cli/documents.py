@@ -1,0 +1,121 @@
+"""States and plans between files and commands: all are read before anything else happens, all are written whole."""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from libra_opt.adapters.files import STANDARD_STREAM, check_writable, read_bytes, write_whole
+from libra_opt.cli.parser import OVERRIDES
+from libra_opt.cli.terminal import result
+from libra_opt.domain import Options, Plan, State, read_plan, read_state
+from libra_opt.errors import Fault, InputError
+
+__all__ = ["changed_options", "deliver", "each", "make_directory", "open_plan", "open_state", "plan_targets", "title"]
+
+_Item = TypeVar("_Item")
+_Read = TypeVar("_Read")
+
+
+def open_state(name: str, changes: Mapping[str, object] | None = None) -> State:
+    """Read the state in the file `name`, with some of its options changed; raises `InputError` with every fault."""
+    state = read_state(read_bytes(name), title(name))
+    return state.replace({"options": state.options.replace(changes)}) if changes else state
+
+
+def open_plan(name: str) -> Plan:
+    """Read the plan in the file `name`; raises `InputError` with every fault."""
+    return read_plan(read_bytes(name), title(name))
+
+
+def changed_options(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return the options that the command line gives; raises `InputError` where a state could not have them."""
+    changes = {name: getattr(arguments, name) for name in OVERRIDES if getattr(arguments, name) is not None}
+    try:
+        Options.model_validate(changes)
+    except ValidationError as error:
+        faults = tuple(Fault(f"--{details['loc'][0]}", details["msg"]) for details in error.errors(include_url=False))
+    else:
+        return changes
+    raise InputError("the command line", faults)
+
+
+def each(read: Callable[[_Item], _Read], items: Sequence[_Item]) -> list[_Read]:
+    """Return `read` of every item.
+
+    Raises
+    ------
+    ExceptionGroup
+        Of the `InputError` of every item that has one, so that a user sees all faults of all files at once.
+    """
+    values: list[_Read] = []
+    errors: list[InputError] = []
+    for item in items:
+        try:
+            values.append(read(item))
+        except InputError as error:
+            errors.append(error)
+    if errors:
+        raise ExceptionGroup("documents", errors)
+    return values
+
+
+def deliver(text: str, output: str | None) -> None:
+    """Write `text` to the file `output`, or to standard output."""
+    if output is None or output == STANDARD_STREAM:
+        result(text)
+    else:
+        write_whole({Path(output): f"{text}\n"})
+
+
+def plan_targets(files: Sequence[str], output: str | None) -> list[Path]:
+    """Return where the plan of each state goes: one path per file, or none at all where nothing is to be written.
+
+    One state goes to the file `output`; several, or an `output` that is a directory, to ``<name of the state>.plan.json`` in that directory,
+    which is made if it is missing.
+
+    Raises
+    ------
+    InputError
+        A plan would overwrite a state or another plan, or the place cannot be written.
+    """
+    if output is None:
+        return []
+    place = Path(output)
+    if len(files) == 1 and not place.is_dir():
+        targets = [place]
+    else:
+        make_directory(place)
+        targets = [place / f"{_stem(name)}.plan.json" for name in files]
+    sources = {Path(name).resolve(): name for name in files if name != STANDARD_STREAM}
+    taken: dict[Path, str] = {}
+    for name, target in zip(files, targets, strict=True):
+        check_writable(target)
+        resolved = target.resolve()
+        if resolved in sources:
+            raise InputError(str(target), (Fault("", "is one of the states; write the plan somewhere else"),))
+        if resolved in taken:
+            raise InputError(str(target), (Fault("", f"would hold the plans of both {taken[resolved]!r} and {name!r}; rename one or call twice"),))
+        taken[resolved] = name
+    return targets
+
+
+def make_directory(place: Path) -> None:
+    """Make the directory `place` unless it is there; raises `InputError` where that cannot be."""
+    try:
+        place.mkdir(exist_ok=True)
+    except FileExistsError as error:
+        raise InputError(str(place), (Fault("", "is a file; several plans need a directory"),)) from error
+    except OSError as error:
+        raise InputError(str(place), (Fault("", f"cannot be made: {error.strerror}; create it first"),)) from error
+
+
+def _stem(name: str) -> str:
+    return title(name).replace(" ", "-") if name == STANDARD_STREAM else Path(name).name.removesuffix(".gz").removesuffix(".json")
+
+
+def title(name: str) -> str:
+    """Return how messages call the file `name`."""
+    return "standard input" if name == STANDARD_STREAM else name

@@ -1,0 +1,75 @@
+"""Written amounts as vectors of whole quanta: every distinct amount is converted once, as states repeat the same few."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from libra_opt.domain.amounts import Amounts
+from libra_opt.domain.quantity import WrittenAmount
+from libra_opt.domain.resource import Resource
+
+__all__ = ["Vector", "Vectors"]
+
+Vector: TypeAlias = tuple[int, ...]
+
+
+class _Column(dict[WrittenAmount, int]):
+    """The amounts of one resource that were converted so far."""
+
+    def __init__(self, resource: Resource, convert: Callable[[Resource, WrittenAmount], int]) -> None:
+        super().__init__()
+        self._resource = resource
+        self._convert = convert
+
+    def __missing__(self, written: WrittenAmount) -> int:
+        whole = self[written] = self._convert(self._resource, written)
+        return whole
+
+
+class Vectors:
+    """Converts amounts with one way of rounding.
+
+    Parameters
+    ----------
+    resources
+        The dimensions, in their order.
+    convert
+        A resource and a written amount to whole quanta; raises ValueError with what is wrong.
+    """
+
+    def __init__(self, resources: Sequence[Resource], convert: Callable[[Resource, WrittenAmount], int]) -> None:
+        self._columns = {resource.name: (r, _Column(resource, convert)) for r, resource in enumerate(resources)}
+
+    def convert(self, amounts: Amounts, default: Vector) -> Vector:
+        """Return the amounts in whole quanta, and the default where one is missing.
+
+        Raises
+        ------
+        KeyError
+            An amount is of an unknown resource.
+        ValueError
+            An amount cannot be converted.
+        """
+        values = list(default)
+        columns = self._columns
+        for name, written in amounts.items():
+            r, column = columns[name]
+            values[r] = column[written]
+        return tuple(values)
+
+    def faults(self, amounts: Amounts) -> list[tuple[str, str]]:
+        """Return what keeps the amounts from being converted: the resource, and why."""
+        found = []
+        for name, written in amounts.items():
+            try:
+                self._columns[name][1][written]
+            except KeyError:
+                found.append((name, f"unknown resource; this state has {', '.join(self._columns)}"))
+            except ValueError as error:
+                found.append((name, str(error)))
+        return found
+
+    def convertible(self, amounts: Amounts) -> tuple[Amounts, list[tuple[str, str]]]:
+        """Return the amounts that can be converted, and what keeps the others from it."""
+        found = self.faults(amounts)
+        broken = {name for name, _ in found}
+        return Amounts({name: written for name, written in amounts.items() if name not in broken}), found

@@ -1,0 +1,94 @@
+"""R6: service as a function of the level, and the pace level as its inverse, for all stages at once.
+
+Every stage's service curve is the mean over its intensities of its own concave curve, which is again concave and piecewise linear; here it is
+kept as breakpoints, cut off at the stage's top, the least level at which it is as high as it gets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.domain.ledger import Ledger
+from libra_opt.domain.quantity import exact
+
+__all__ = ["ServiceCurves", "service_curves"]
+
+_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+_PLAIN = ((0.0, 1.0), (0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class ServiceCurves:
+    """Breakpoints of all stages' service curves.
+
+    Attributes
+    ----------
+    level, service
+        Breakpoints, shape ``(n_stages, n_points)``, strictly increasing along a row and padded with infinity. An idle stage has the
+        single point (0, its service).
+    top, peak
+        Level and service at the last breakpoint, shape ``(n_stages,)``.
+    """
+
+    level: _Floats
+    service: _Floats
+    top: _Floats
+    peak: _Floats
+
+    def at(self, stage: _Indices, level: _Floats) -> _Floats:
+        """Return the service of each stage at each level, both of shape ``(n,)``."""
+        return _interpolate(self.level, self.service, self.top, stage, level)
+
+    def pace(self, stage: _Indices, service: _Floats) -> _Floats:
+        """Return the least level at which each stage has each service, both of shape ``(n,)``; above its peak, the top."""
+        return _interpolate(self.service, self.level, self.peak, stage, service)
+
+
+def service_curves(ledger: Ledger) -> ServiceCurves:
+    """Return the service curves of all stages of a ledger."""
+    points = [
+        _PLAIN if curve is None and not intensity and any(demand) else _breakpoints(intensity, curve, any(demand))
+        for intensity, curve, demand in zip(ledger.intensity, ledger.curve, ledger.demand, strict=True)
+    ]
+    width = max((len(levels) for levels, _ in points), default=1)
+    level, service = np.full((len(points), width), np.inf), np.full((len(points), width), np.inf)
+    for s, (levels, services) in enumerate(points):
+        level[s, : len(levels)] = levels
+        service[s, : len(levels)] = services
+    top = np.array([levels[-1] for levels, _ in points])
+    peak = np.array([services[-1] for _, services in points])
+    return ServiceCurves(level, service, top, peak)
+
+
+@lru_cache(maxsize=4096)
+def _breakpoints(intensity: tuple[float, ...], curve: Sequence[tuple[object, object]] | None, has_demand: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:  # noqa: FBT001
+    own = [(0.0, 0.0), (1.0, 1.0)] if curve is None else [(float(x), float(y)) for x, y in curve]  # type: ignore[arg-type]
+    shares, services = [x for x, _ in own], [y for _, y in own]
+    factors = [float(exact(m)) for m in intensity] or [1.0]
+    if not has_demand or not any(factors) or services[-1] == services[0]:
+        return (0.0,), (services[-1],)
+    levels = sorted({0.0} | {factor * share for factor in factors for share in shares if factor > 0})
+    height = [_mean_service(level, factors, shares, services) for level in levels]
+    peak = next(i for i, value in enumerate(height) if value >= height[-1] * (1 - 1e-15))
+    return tuple(levels[: peak + 1]), tuple(height[: peak + 1])
+
+
+def _mean_service(level: float, factors: Sequence[float], shares: Sequence[float], services: Sequence[float]) -> float:
+    return float(np.mean([np.interp(level / factor, shares, services) if factor > 0 else services[-1] for factor in factors]))
+
+
+def _interpolate(known: _Floats, wanted: _Floats, limit: _Floats, row: _Indices, value: _Floats) -> _Floats:
+    value = np.minimum(value, limit[row])
+    if known.shape[1] == 2 and np.array_equal(known, wanted):
+        return np.asarray(np.where(value <= known[row, 0], wanted[row, 0], value))
+    right = np.clip((known[row] < value[:, None]).sum(axis=1), 0, None)
+    right = np.minimum(right, known.shape[1] - 1)
+    left = np.maximum(right - 1, 0)
+    x0, x1, y0, y1 = known[row, left], known[row, right], wanted[row, left], wanted[row, right]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        between = y0 + (value - x0) * ((y1 - y0) / (x1 - x0))
+    return np.asarray(np.where(right == left, y0, between))

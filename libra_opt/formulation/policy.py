@@ -1,0 +1,73 @@
+"""Policies: what one fully served period of a job is worth.
+
+A policy is a small pure function from state to one number per job; the rules stay the same. The first is weighted throughput.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.domain.job import Job
+from libra_opt.domain.ledger import CARDS, Ledger
+from libra_opt.domain.options import Options
+from libra_opt.domain.state import State
+
+__all__ = ["weighted_throughput"]
+
+
+def weighted_throughput(state: State, ledger: Ledger) -> npt.NDArray[np.float64]:
+    """Return weight x priority_base^priority x (rate or work) per job.
+
+    Parameters
+    ----------
+    state
+        Jobs with weights, priorities and rates.
+    ledger
+        The same state in whole quanta, forecasts entered.
+
+    Returns
+    -------
+    numpy.ndarray
+        Worth of one fully served period, shape ``(n_jobs,)``, never negative; see "Worth" in `models/allocation.md`.
+    """
+    work = _work(ledger)
+    options = state.options
+    for j, job in enumerate(state.jobs):
+        rate = _rate(job, options, state.period.seconds)
+        if rate is not None:
+            work[j] = rate
+    weight = np.array([job.weight for job in state.jobs], dtype=np.float64)
+    priority = np.array([job.priority for job in state.jobs], dtype=np.float64)
+    return weight * options.priority_base**priority * work
+
+
+def _rate(job: Job, options: Options, period_seconds: float) -> float | None:
+    if options.throughput == "jobs":
+        return period_seconds / job.remaining if job.remaining else None
+    per_second: float | None = getattr(job.rates, options.throughput)
+    return None if per_second is None else per_second * period_seconds
+
+
+def _work(ledger: Ledger) -> npt.NDArray[np.float64]:
+    n_jobs = len(ledger.jobs)
+    if n_jobs == 0:
+        return np.zeros(0)
+    names = [resource.name for resource in ledger.resources]
+    first = np.array([rows.start for rows in ledger.stage_of])
+    asked = np.add.reduceat(np.array(ledger.demand, dtype=np.float64) + np.array(ledger.need, dtype=np.float64), first, axis=0)
+    least = np.add.reduceat(np.array(ledger.lo, dtype=np.float64), first, axis=0)
+    total = np.array(ledger.capacity, dtype=np.float64).sum(axis=0) if ledger.capacity else np.zeros(len(names))
+    cards, scale = np.zeros(n_jobs), 1.0
+    if CARDS in names:
+        r = names.index(CARDS)
+        step = float(ledger.resources[r].step)
+        demand = np.add.reduceat(np.array(ledger.demand, dtype=np.float64), first, axis=0)
+        cards = demand[:, r] * step
+        scale = total[r] * step or 1.0
+    return np.where(cards > 0, cards, np.where(asked.any(axis=1), _dominant(asked, total), _dominant(least, total)) * scale)
+
+
+def _dominant(amounts: npt.NDArray[np.float64], total: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    present = total > 0
+    if not present.any():
+        return np.zeros(len(amounts))
+    return np.asarray((amounts[:, present] / total[present]).max(axis=1))

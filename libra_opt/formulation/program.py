@@ -1,0 +1,216 @@
+"""The neutral integer program: bundles, what they are worth and cost, and the rows they share; arrays only, read-only, no solver in sight."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.formulation.bundles import Bundles
+from libra_opt.formulation.shared import SharedRows
+from libra_opt.formulation.ways import Ways
+
+__all__ = ["Choice", "Program", "Score", "Usage", "TIE_TOLERANCE", "freeze"]
+
+_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+
+TIE_TOLERANCE = 1e-9
+"""Two numbers of one tier that differ by less, relatively, are equal."""
+
+Choice = _Indices
+"""A plan inside the program: the chosen cell of every stage, in the order of `Program.first_stage`, or -1 where its job waits; shape ``(n_stages,)``."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Tiers 1 to 5 of one choice; see "Objective" in `models/allocation.md`.
+
+    Attributes
+    ----------
+    lost, over_seconds, shortfall
+        Tiers 1 to 3, the less the better.
+    value
+        Tier 4, the more the better.
+    unevenness
+        Tier 5, the less the better.
+    moves
+        Tier 6: how many stages that hold something are changed.
+    """
+
+    lost: float
+    over_seconds: float
+    shortfall: float
+    value: float
+    unevenness: float
+    moves: float
+
+    def beats(self, other: "Score") -> bool:
+        """Return whether this score is better in the strict order; differences at the size of rounding do not count."""
+        pairs = (
+            (other.lost, self.lost),
+            (other.over_seconds, self.over_seconds),
+            (other.shortfall, self.shortfall),
+            (self.value, other.value),
+            (other.unevenness, self.unevenness),
+            (other.moves, self.moves),
+        )
+        for better, worse in pairs:
+            if abs(better - worse) > TIE_TOLERANCE * max(1e-6, abs(better), abs(worse)):
+                return better > worse
+        return False
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a choice uses of the shared rows: per pool, per queue (last row: outside every queue), and milliseconds of R11."""
+
+    pool: _Floats
+    queue: _Floats
+    ms: float
+
+
+@dataclass(frozen=True)
+class Program:
+    """One period's program; jobs in canonical order (by id).
+
+    Attributes
+    ----------
+    bundles, ways, shared
+        See their classes.
+    job_order
+        Of every position, the job's index in the state, shape ``(n_jobs,)``.
+    queue
+        Of every job, the row of its queue in the shared rows, shape ``(n_jobs,)``.
+    worth
+        Of every job, the value of one fully served period, shape ``(n_jobs,)``.
+    per_ms
+        Of every job, the value one millisecond of R11 costs, shape ``(n_jobs,)``.
+    wait_ms
+        Of every job, the charge of waiting: `evict` where it runs now, shape ``(n_jobs,)``.
+    lost
+        Of every job, its worth where it is protected, else 0, shape ``(n_jobs,)``.
+    n_wait_moves
+        Of every job, how many of its stages hold something now, shape ``(n_jobs,)``.
+    first_stage
+        Where each job's stages begin in a choice, shape ``(n_jobs + 1,)``.
+    cell_ms
+        Of every cell, its charge, shape ``(n_cells,)``.
+    cell_moved
+        Of every cell, whether its stage holds something now and is changed by it, shape ``(n_cells,)``.
+    amount, surely
+        Of every cell, what it uses and surely uses of the shared rows, scaled as the rows are, shape ``(n_cells, n_resources)``.
+    scale
+        Per resource, how many quanta one unit of the shared rows is, shape ``(n_resources,)``.
+    """
+
+    bundles: Bundles
+    ways: Ways
+    shared: SharedRows
+    job_order: _Indices
+    queue: _Indices
+    worth: _Floats
+    per_ms: _Floats
+    wait_ms: _Floats
+    lost: _Floats
+    n_wait_moves: _Floats
+    first_stage: _Indices
+    cell_ms: _Floats
+    cell_moved: npt.NDArray[np.bool_]
+    amount: _Floats
+    surely: _Floats
+    scale: _Floats
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs there are."""
+        return len(self.job_order)
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return len(self.cell_ms)
+
+    @cached_property
+    def cell_slot(self) -> _Indices:
+        """Slot of every cell, shape ``(n_cells,)``."""
+        first = self.bundles.first_cell
+        return np.repeat(np.arange(len(first) - 1), np.diff(first))
+
+    @cached_property
+    def slot_level(self) -> _Indices:
+        """Level of every slot, shape ``(n_slots,)``."""
+        first = self.bundles.first_slot
+        return np.repeat(np.arange(len(first) - 1), np.diff(first))
+
+    @cached_property
+    def cell_level(self) -> _Indices:
+        """Level of every cell, shape ``(n_cells,)``."""
+        return self.slot_level[self.cell_slot]
+
+    @cached_property
+    def cell_job(self) -> _Indices:
+        """Job of every cell, shape ``(n_cells,)``."""
+        return self.bundles.job[self.cell_level]
+
+    @cached_property
+    def cell_stage(self) -> _Indices:
+        """Stage position of every cell, shape ``(n_cells,)``."""
+        within = self.cell_slot - self.bundles.first_slot[self.cell_level]
+        return self.first_stage[self.cell_job] + within
+
+    @cached_property
+    def cell_pool(self) -> _Indices:
+        """Pool of every cell, shape ``(n_cells,)``."""
+        return self.ways.pool[self.bundles.way]
+
+    @property
+    def nothing(self) -> Choice:
+        """The choice in which every job waits."""
+        return np.full(int(self.first_stage[-1]), -1, dtype=np.intp)
+
+    def usage(self, choice: Choice) -> Usage:
+        """Return what `choice` uses of the shared rows."""
+        cells = choice[choice >= 0]
+        shared = self.shared
+        pool, queue = np.zeros_like(shared.capacity), np.zeros_like(shared.ceiling)
+        np.add.at(pool, self.cell_pool[cells], self.amount[cells])
+        np.add.at(queue, self.queue[self.cell_job[cells]], self.amount[cells])
+        return Usage(pool, queue, float(self.cell_ms[cells].sum() + self.wait_ms[~self.runs(choice)].sum()))
+
+    def runs(self, choice: Choice) -> npt.NDArray[np.bool_]:
+        """Return which jobs run, shape ``(n_jobs,)``."""
+        return np.asarray(choice[self.first_stage[:-1]] >= 0)
+
+    def level(self, choice: Choice) -> _Indices:
+        """Return the chosen level of every job, -1 for waiting, shape ``(n_jobs,)``."""
+        first = choice[self.first_stage[:-1]]
+        return np.where(first >= 0, self.cell_level[first], -1) if self.n_cells else first
+
+    def fits(self, usage: Usage) -> bool:
+        """Return whether a usage keeps R1 and R10."""
+        shared = self.shared
+        reserve = (np.maximum(usage.queue, shared.reserved).sum(axis=0) <= shared.total) | ~shared.is_reserving
+        return bool((usage.pool <= shared.capacity).all() and (usage.queue <= shared.ceiling).all() and reserve.all())
+
+    def score(self, choice: Choice) -> Score:
+        """Return the tiers that `choice` reaches."""
+        usage, level, runs = self.usage(choice), self.level(choice), self.runs(choice)
+        service = np.where(runs, self.bundles.service[level] if len(self.bundles.service) else 0.0, 0.0)
+        charge = np.where(runs, 0.0, self.wait_ms) * self.per_ms
+        cells = choice[choice >= 0]
+        moved = float(self.cell_moved[cells].sum() + self.n_wait_moves[~runs].sum())
+        value = float((self.worth * service - charge).sum() - (self.per_ms[self.cell_job[cells]] * self.cell_ms[cells]).sum())
+        shortfall = float((np.maximum(0.0, self.shared.floor - usage.queue) / self.shared.nominal).sum())
+        over = max(0.0, usage.ms - self.shared.budget_ms) / 1000
+        return Score(float(self.lost[~runs].sum()), over, shortfall, value, float((self.worth * service**2).sum()), moved)
+
+
+def freeze(value: object) -> None:
+    """Make every array of a dataclass read-only, in depth."""
+    for field in fields(value):  # type: ignore[arg-type]
+        part = getattr(value, field.name)
+        if isinstance(part, np.ndarray):
+            part.flags.writeable = False
+        elif hasattr(part, "__dataclass_fields__"):
+            freeze(part)

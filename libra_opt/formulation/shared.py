@@ -1,0 +1,88 @@
+"""The rows that jobs share: capacity (R1), queue ceilings and reserves (R10), the preemption budget (R12) and the guarantees of tier 3."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.domain.ledger import Ledger
+from libra_opt.domain.quantity import UNLIMITED
+from libra_opt.formulation.curves import ServiceCurves
+
+__all__ = ["SharedRows", "guarantee_floors", "shared_rows"]
+
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """Limits on what all jobs use together, in quanta; infinity where there is none.
+
+    Attributes
+    ----------
+    capacity
+        R1, shape ``(n_pools, n_resources)``.
+    ceiling
+        R10, shape ``(n_queues + 1, n_resources)``; the last row is for jobs outside every queue and holds infinities.
+    reserved
+        R10, what of each queue's quota is never lent, cut to fit the cluster, shape ``(n_queues + 1, n_resources)``.
+    is_reserving
+        Of every resource, whether some queue reserves of it, shape ``(n_resources,)``.
+    floor
+        Tier 3: min(nominal quota, ask), shape ``(n_queues + 1, n_resources)``; 0 where nothing is guaranteed.
+    nominal
+        Tier 3's scale, positive, shape ``(n_queues + 1, n_resources)``.
+    budget_ms
+        R12; infinity without a budget.
+    total
+        Capacity per resource over all pools, shape ``(n_resources,)``.
+    """
+
+    capacity: _Floats
+    ceiling: _Floats
+    reserved: _Floats
+    is_reserving: npt.NDArray[np.bool_]
+    floor: _Floats
+    nominal: _Floats
+    budget_ms: float
+    total: _Floats
+
+
+def shared_rows(ledger: Ledger, curves: ServiceCurves, budget_seconds: float | None) -> SharedRows:
+    """Return the shared rows of a ledger; amounts up to 2^53 quanta are exact."""
+    n = ledger.n_resources
+    capacity = np.array(ledger.capacity, dtype=np.float64).reshape(-1, n)
+    ceiling = np.full((len(ledger.queues) + 1, n), np.inf)
+    reserved = np.zeros((len(ledger.queues) + 1, n))
+    nominal = np.ones((len(ledger.queues) + 1, n))
+    for q in range(len(ledger.queues)):
+        ceiling[q] = [np.inf if limit == UNLIMITED else limit for limit in ledger.ceiling[q]]
+        nominal[q] = np.maximum(1, ledger.nominal[q])
+    for r in range(n):
+        available = sum(row[r] for row in ledger.capacity)
+        kept = [row[r] for row in ledger.reserved]
+        promised = sum(kept)
+        reserved[:-1, r] = [part * available // promised if promised > available else part for part in kept]
+    floor = np.zeros_like(ceiling)
+    floor[:-1] = guarantee_floors(ledger, curves)
+    budget = np.inf if budget_seconds is None else float(int(budget_seconds * 1000))
+    return SharedRows(capacity, ceiling, reserved, reserved.any(axis=0), floor, nominal, budget, capacity.sum(axis=0))
+
+
+def guarantee_floors(ledger: Ledger, curves: ServiceCurves) -> _Floats:
+    """Return min(nominal quota, ask) per queue and resource, shape ``(n_queues, n_resources)``."""
+    n_queues, n = len(ledger.queues), ledger.n_resources
+    nominal = np.array(ledger.nominal, dtype=np.float64).reshape(n_queues, n)
+    if not nominal.any():
+        return np.zeros((n_queues, n))
+    fastest = np.array([max((float(v) for _, v in allowed), default=1.0) for allowed in ledger.allowed])
+    used = np.array(ledger.demand, dtype=np.float64).reshape(-1, n) * (np.minimum(1.0, curves.top) / fastest)[:, None]
+    wanted = np.maximum(np.maximum(np.array(ledger.lo), np.array(ledger.need)), used).reshape(-1, n)
+    unit = np.array(ledger.unit, dtype=np.float64).reshape(-1, n)
+    units = wanted / unit
+    ask = np.minimum(np.array(ledger.hi, dtype=np.float64).reshape(-1, n), np.ceil(units - 1e-9 * np.maximum(1.0, units)) * unit)
+    queue = np.repeat(np.array(ledger.job_queue, dtype=np.intp), [len(rows) for rows in ledger.stage_of])
+    asked = np.zeros((n_queues, n))
+    inside = queue >= 0
+    np.add.at(asked, queue[inside], ask[inside])
+    return np.asarray(np.minimum(nominal, asked))

@@ -1,0 +1,6 @@
+"""Back-ends behind one protocol: prices and core (`auto`), CP-SAT, the LP relaxation, greedy."""
+
+from libra_opt.solvers.dispatch import solve
+from libra_opt.solvers.solution import Backend, Bounds, Prices, Solution
+
+__all__ = ["Backend", "Bounds", "Prices", "Solution", "solve"]

@@ -1,0 +1,344 @@
+"""CP-SAT, the only door to OR-Tools: the program over a selection of bundles, tier by tier, exact within a deterministic limit.
+
+One worker, a fixed seed and deterministic time, so that the same program gives the same answer everywhere. A plan is always at hand before the
+solver is called: it enters as a hint and comes back when nothing better was found in time.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.domain.options import Options
+from libra_opt.formulation.program import Choice, Program
+from libra_opt.solvers.greedy import greedy_choice
+from libra_opt.solvers.solution import Bounds, Solution
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+__all__ = ["Outcome", "solve", "solve_selection"]
+
+_Ints = npt.NDArray[np.int64]
+_Indices = npt.NDArray[np.intp]
+
+_EXACT_CELLS = 5000
+"""Up to this many cells the whole program is solved to the last digit, whatever gap would do."""
+
+_VALUE_BITS = 40
+"""Sums of an objective tier stay below 2^this, so that its smallest step is about 1e-12 of the whole."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a tier-by-tier search over a selection gave: a choice, bounds valid for the selection, the effort used, whether a limit was hit."""
+
+    choice: Choice
+    bounds: Bounds
+    effort_used: float
+    hit_limit: bool
+
+
+def solve(program: Program, options: Options) -> Solution:
+    """Solve the whole program exactly, as far as `options.effort` reaches."""
+    start = greedy_choice(program)
+    selected = np.ones(len(program.bundles.job), dtype=np.bool_)
+    gap = options.gap if program.n_cells > _EXACT_CELLS else 0.0
+    outcome = solve_selection(program, start, selected, options.effort, options.seed, gap)
+    limit: Literal["effort"] | None = "effort" if outcome.hit_limit else None
+    return Solution(outcome.choice, program.score(outcome.choice), outcome.bounds, "cp_sat", limit, is_fallback=options.effort == 0)
+
+
+def solve_selection(
+    program: Program, start: Choice, selected: npt.NDArray[np.bool_], effort: float, seed: int, gap: float, cells: npt.NDArray[np.bool_] | None = None
+) -> Outcome:
+    """Find the best choice among selected levels, tier by tier.
+
+    Parameters
+    ----------
+    start
+        A feasible choice; it need not be made of selected levels, which are then added.
+    selected
+        Levels to choose from, shape ``(n_levels,)``; waiting is always possible.
+    effort
+        Deterministic time in all.
+    gap
+        Relative gap in tier 4 that ends the search.
+    cells
+        Cells to choose from within the selected levels, shape ``(n_cells,)``; all unless given.
+    """
+    score = program.score(start)
+    if effort == 0 or program.n_cells == 0:
+        return Outcome(start, Bounds(0.0, 0.0, 0.0, _most_value(program)), 0.0, hit_limit=program.n_cells > 0)
+    search = _Search(program, start, selected, cells, seed, effort)
+    lost = search.tier("lost", score.lost, score.lost == 0)
+    over = search.tier("over", score.over_seconds * 1000, score.over_seconds == 0)
+    shortfall = search.tier("shortfall", score.shortfall, score.shortfall == 0)
+    value = search.tier("value", score.value, False, gap)  # noqa: FBT003
+    if value.is_optimal:
+        search.tier("unevenness", score.unevenness, False)  # noqa: FBT003
+        search.tier("moves", score.moves, score.moves == 0)
+    return Outcome(search.best, Bounds(lost.bound, over.bound / 1000, shortfall.bound, value.bound), search.used, search.hit_limit)
+
+
+def _most_value(program: Program) -> float:
+    """Return the value if every job had all it can use, free of charge."""
+    most = np.zeros(program.n_jobs)
+    np.maximum.at(most, program.bundles.job, program.bundles.service)
+    return float((program.worth * most).sum())
+
+
+@dataclass(frozen=True)
+class _Tier:
+    bound: float
+    is_optimal: bool
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """A linear expression with whole coefficients, and how to read its value: ``sum / scale``, true to `slack` steps."""
+
+    variables: list[Any]
+    coefficients: list[int]
+    scale: float
+    slack: int
+
+
+class _Search:
+    """One CP-SAT model, narrowed tier by tier."""
+
+    def __init__(self, program: Program, start: Choice, selected: npt.NDArray[np.bool_], cells: npt.NDArray[np.bool_] | None, seed: int, effort: float) -> None:
+        from ortools.sat.python import cp_model  # noqa: PLC0415
+
+        self.program = program
+        self.best = start
+        self.effort = effort
+        self.used = 0.0
+        self.hit_limit = False
+        self.seed = seed
+        self.module = cp_model
+        self.model = cp_model.CpModel()
+        bundles = program.bundles
+        chosen = start[start >= 0]
+        selected = selected.copy()
+        selected[program.cell_level[chosen]] = True
+        available = selected[program.cell_level] if cells is None else selected[program.cell_level] & cells
+        available[chosen] = True
+        open_slots = np.bincount(program.cell_slot[available], minlength=len(bundles.first_cell) - 1) > 0
+        whole = np.logical_and.reduceat(open_slots, bundles.first_slot[:-1]) if len(bundles.job) else selected
+        selected &= whole
+        self.cells = np.flatnonzero(available & selected[program.cell_level])
+        self.levels = np.flatnonzero(selected)
+        self._variables()
+        self._rows()
+
+    def _variables(self) -> None:
+        program, model = self.program, self.model
+        job = program.bundles.job[self.levels]
+        self.level_var = [model.new_bool_var("") for _ in self.levels]
+        self.wait_var = [model.new_bool_var("") for _ in range(program.n_jobs)]
+        by_job: list[list[Any]] = [[wait] for wait in self.wait_var]
+        for j, var in zip(job.tolist(), self.level_var, strict=True):
+            by_job[j].append(var)
+        for group in by_job:
+            if len(group) == 1:
+                model.add(group[0] == 1)
+            else:
+                model.add_exactly_one(group)
+        position = np.full(len(program.bundles.job), -1, dtype=np.intp)
+        position[self.levels] = np.arange(len(self.levels))
+        slot = program.cell_slot[self.cells]
+        alone = np.bincount(slot, minlength=len(program.bundles.first_cell) - 1)[slot] == 1
+        owner = position[program.cell_level[self.cells]]
+        self.cell_var = []
+        groups: dict[int, tuple[int, list[Any]]] = {}
+        for c in range(len(self.cells)):
+            if alone[c]:
+                self.cell_var.append(self.level_var[owner[c]])
+                continue
+            var = model.new_bool_var("")
+            self.cell_var.append(var)
+            groups.setdefault(int(slot[c]), (int(owner[c]), []))[1].append(var)
+        for own, group in groups.values():
+            model.add_exactly_one([*group, self.level_var[own].Not()])
+
+    def _rows(self) -> None:
+        program, shared = self.program, self.program.shared
+        amount = np.rint(program.amount[self.cells]).astype(np.int64)
+        pool, queue = program.cell_pool[self.cells], program.queue[program.cell_job[self.cells]]
+        for k, r in np.ndindex(*shared.capacity.shape):
+            self._at_most(amount[:, r], pool == k, int(shared.capacity[k, r]))
+        for q, r in zip(*np.nonzero(np.isfinite(shared.ceiling)), strict=True):
+            self._at_most(amount[:, r], queue == q, int(shared.ceiling[q, r]))
+        for r in np.flatnonzero(shared.is_reserving):
+            self._reserve(int(r), amount[:, r], queue)
+        self.short: list[tuple[Any, int, int]] = []
+        for q, r in zip(*np.nonzero(shared.floor > 0), strict=True):
+            self._guarantee(int(q), int(r), amount[:, r], queue == q)
+
+    def _at_most(self, amount: _Ints, inside: npt.NDArray[np.bool_], limit: int) -> None:
+        rows = np.flatnonzero(inside & (amount > 0))
+        if len(rows):
+            self.model.add(self._sum(rows, amount[rows]) <= limit)
+
+    def _reserve(self, r: int, amount: _Ints, queue: _Indices) -> None:
+        shared = self.program.shared
+        total = int(shared.total[r])
+        parts = []
+        for q in range(len(shared.reserved)):
+            rows = np.flatnonzero((queue == q) & (amount > 0))
+            held = int(shared.reserved[q, r])
+            if not len(rows):
+                parts.append(held)
+                continue
+            part = self.model.new_int_var(held, max(held, total), "")
+            self.model.add(part >= self._sum(rows, amount[rows]))
+            parts.append(part)
+        self.model.add(sum(parts) <= total)
+
+    def _guarantee(self, q: int, r: int, amount: _Ints, inside: npt.NDArray[np.bool_]) -> None:
+        shared = self.program.shared
+        floor, rows = int(round(shared.floor[q, r])), np.flatnonzero(inside & (amount > 0))
+        short = self.model.new_int_var(0, floor, "")
+        self.model.add(short + self._sum(rows, amount[rows]) >= floor)
+        self.short.append((short, q, r))
+
+    def _sum(self, rows: _Indices, coefficients: _Ints) -> Any:
+        return self.module.LinearExpr.weighted_sum([self.cell_var[c] for c in rows.tolist()], coefficients.tolist())
+
+    def tier(self, name: str, reached: float, is_met: bool, gap: float = 0.0) -> _Tier:  # noqa: FBT001
+        """Optimise one tier, hold what it reached for the tiers to come, and return a bound in the tier's own unit."""
+        terms = cast("Callable[[], _Terms]", getattr(self, f"_{name}"))()
+        maximise = name == "value"
+        expression = self.module.LinearExpr.weighted_sum(terms.variables, terms.coefficients)
+        if is_met:
+            self.model.add(expression <= 0)
+            return _Tier(0.0, is_optimal=True)
+        self.model.clear_objective()
+        self.model.maximize(expression) if maximise else self.model.minimize(expression)
+        solver = self._solver(gap)
+        self._hint()
+        status = solver.solve(self.model)
+        self.used += solver.response_proto.deterministic_time
+        is_optimal = status == self.module.OPTIMAL
+        hint_value = round(reached * terms.scale)
+        found = hint_value
+        if status in (self.module.OPTIMAL, self.module.FEASIBLE):
+            found = round(solver.objective_value)
+            self._take(solver)
+        if not is_optimal:
+            self.hit_limit = True
+        trivial = sum(c for c in terms.coefficients if (c > 0) == maximise)
+        has_bound = status in (self.module.OPTIMAL, self.module.FEASIBLE, self.module.UNKNOWN) and np.isfinite(solver.best_objective_bound)
+        raw = solver.best_objective_bound if has_bound else trivial
+        raw = min(raw, trivial) if maximise else max(raw, trivial)
+        if maximise:
+            self.model.add(expression >= found - terms.slack)
+            bound = (raw + terms.slack) / terms.scale
+        else:
+            self.model.add(expression <= found + terms.slack)
+            bound = max(0.0, (raw - terms.slack) / terms.scale)
+        closed = is_optimal and gap == 0
+        if is_optimal and abs(raw - found) <= terms.slack:
+            closed = True
+        return _Tier(self._exact(name) if closed else bound, is_optimal=closed)
+
+    def _exact(self, name: str) -> float:
+        score = self.program.score(self.best)
+        return {"lost": score.lost, "over": score.over_seconds * 1000, "shortfall": score.shortfall, "value": score.value, "unevenness": score.unevenness, "moves": score.moves}[name]
+
+    def _solver(self, gap: float) -> "cp_model.CpSolver":
+        solver = self.module.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = self.seed
+        solver.parameters.linearization_level = 2
+        solver.parameters.relative_gap_limit = gap / 2
+        solver.parameters.max_deterministic_time = max(1e-3, self.effort - self.used)
+        return solver
+
+    def _hint(self) -> None:
+        self.model.clear_hints()
+        chosen = set(self.best[self.best >= 0].tolist())
+        levels = set(self.program.cell_level[self.best[self.best >= 0]].tolist())
+        runs = self.program.runs(self.best)
+        for level, var in zip(self.levels.tolist(), self.level_var, strict=True):
+            self.model.add_hint(var, level in levels)
+        hinted = {var.index for var in self.level_var}
+        for cell, var in zip(self.cells.tolist(), self.cell_var, strict=True):
+            if var.index not in hinted:
+                self.model.add_hint(var, cell in chosen)
+        for j, var in enumerate(self.wait_var):
+            self.model.add_hint(var, not runs[j])
+
+    def _take(self, solver: "cp_model.CpSolver") -> None:
+        choice = self.program.nothing
+        taken = np.array([solver.boolean_value(var) for var in self.cell_var], dtype=np.bool_)
+        cells = self.cells[taken]
+        choice[self.program.cell_stage[cells]] = cells
+        self.best = choice
+
+    def _weights(self, levels: npt.NDArray[np.float64], cells: npt.NDArray[np.float64], waits: npt.NDArray[np.float64]) -> _Terms:
+        """Return whole coefficients for float weights of levels, cells and waiting, scaled so that sums keep 40 bits."""
+        total = np.abs(levels).sum() + np.abs(cells).sum() + np.abs(waits).sum()
+        per_job = np.zeros(self.program.n_jobs)
+        np.maximum.at(per_job, self.program.bundles.job[self.levels], np.abs(levels))
+        total = per_job.sum() + np.abs(waits).sum() + (np.abs(cells).max(initial=0.0) * len(self.program.nothing))
+        scale = 2.0**_VALUE_BITS / total if total > 0 else 1.0
+        parts: list[tuple[Sequence[Any], npt.NDArray[np.float64]]] = [(self.level_var, levels), (self.cell_var, cells), (self.wait_var, waits)]
+        variables, coefficients = [], []
+        for group, weights in parts:
+            whole = np.rint(weights * scale).astype(np.int64)
+            whole = np.where((whole == 0) & (weights != 0), np.sign(weights).astype(np.int64), whole)
+            rows = np.flatnonzero(whole)
+            variables.extend(group[i] for i in rows.tolist())
+            coefficients.extend(whole[rows].tolist())
+        least = min((abs(c) for c in coefficients), default=0)
+        return _Terms(variables, coefficients, scale, slack=min(self.program.n_jobs + len(self.program.nothing), least // 2))
+
+    def _lost(self) -> _Terms:
+        return self._weights(np.zeros(len(self.levels)), np.zeros(len(self.cells)), self.program.lost)
+
+    def _over(self) -> _Terms:
+        program = self.program
+        budget = program.shared.budget_ms
+        charges = [(self.cell_var[c], round(ms)) for c, ms in enumerate(program.cell_ms[self.cells].tolist()) if ms]
+        charges += [(self.wait_var[j], round(ms)) for j, ms in enumerate(program.wait_ms.tolist()) if ms]
+        if not np.isfinite(budget) or not charges:
+            return _Terms([], [], 1.0, 0)
+        over = self.model.new_int_var(0, sum(ms for _, ms in charges), "")
+        spent = self.module.LinearExpr.weighted_sum([var for var, _ in charges], [ms for _, ms in charges])
+        self.model.add(over >= spent - round(budget))
+        return _Terms([over], [1], 1.0, 0)
+
+    def _shortfall(self) -> _Terms:
+        if not self.short:
+            return _Terms([], [], 1.0, 0)
+        shared = self.program.shared
+        nominal = np.array([shared.nominal[q, r] for _, q, r in self.short])
+        floors = np.array([shared.floor[q, r] for _, q, r in self.short])
+        scale = 2.0**_VALUE_BITS / max(1e-300, float((floors / nominal).sum()))
+        coefficients = np.maximum(1, np.rint(scale / nominal)).astype(np.int64).tolist()
+        return _Terms([short for short, _, _ in self.short], coefficients, scale, slack=min(len(self.short), min(coefficients) // 2))
+
+    def _value(self) -> _Terms:
+        program = self.program
+        job = program.bundles.job[self.levels]
+        levels = program.worth[job] * program.bundles.service[self.levels]
+        cells = -program.per_ms[program.cell_job[self.cells]] * program.cell_ms[self.cells]
+        return self._weights(levels, cells, -program.per_ms * program.wait_ms)
+
+    def _unevenness(self) -> _Terms:
+        program = self.program
+        job = program.bundles.job[self.levels]
+        levels = program.worth[job] * program.bundles.service[self.levels] ** 2
+        return self._weights(levels, np.zeros(len(self.cells)), np.zeros(program.n_jobs))
+
+    def _moves(self) -> _Terms:
+        program = self.program
+        cells = [(var, 1) for var, moved in zip(self.cell_var, program.cell_moved[self.cells], strict=True) if moved]
+        waits = [(self.wait_var[j], int(n)) for j, n in enumerate(program.n_wait_moves) if n]
+        return _Terms([var for var, _ in cells + waits], [n for _, n in cells + waits], 1.0, 0)
+
+

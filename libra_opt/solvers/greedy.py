@@ -1,0 +1,117 @@
+"""Greedy: protected jobs first, then what guarantees owe, then by value per dominant share; a plan at once, whatever the size.
+
+It is the fallback that is always at hand and a baseline to beat; its bound is the simplest there is.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.domain.options import Options
+from libra_opt.formulation.program import Choice, Program
+from libra_opt.solvers.residual import Residual
+from libra_opt.solvers.solution import Bounds, Solution
+
+__all__ = ["greedy_choice", "solve"]
+
+_Floats = npt.NDArray[np.float64]
+
+
+def solve(program: Program, options: Options) -> Solution:  # noqa: ARG001
+    """Return the greedy plan, with the bound that every job gets all it can use for nothing."""
+    choice = greedy_choice(program)
+    most = np.zeros(program.n_jobs)
+    np.maximum.at(most, program.bundles.job, program.bundles.service)
+    bounds = Bounds(0.0, 0.0, 0.0, float((program.worth * most).sum()))
+    return Solution(choice, program.score(choice), bounds, "greedy", is_fallback=True)
+
+
+def greedy_choice(program: Program) -> Choice:
+    """Return the better of two plans: built up greedily, or what runs now kept as it is."""
+    built, kept = _build(program), _keep(program)
+    if kept is not None and program.score(kept).beats(program.score(built)):
+        return kept
+    return built
+
+
+def _keep(program: Program) -> Choice | None:
+    """Return the choice that leaves everything as it is, each job at the best level that takes no move; None where that no longer fits."""
+    choice = program.nothing
+    if not program.n_cells:
+        return choice
+    still = (program.cell_ms == 0) & ~program.cell_moved & (program.wait_ms[program.cell_job] + program.n_wait_moves[program.cell_job] > 0)
+    first_cell, first_slot = program.bundles.first_cell[:-1], program.bundles.first_slot[:-1]
+    cell = np.where(still, np.arange(program.n_cells), -1)
+    by_slot = np.maximum.reduceat(cell, first_cell)
+    complete = np.flatnonzero(np.minimum.reduceat(by_slot, first_slot) >= 0)
+    best = np.full(program.n_jobs, -1, dtype=np.intp)
+    best[program.bundles.job[complete]] = complete
+    for job in np.flatnonzero(best >= 0):
+        slots = slice(program.bundles.first_slot[best[job]], program.bundles.first_slot[best[job] + 1])
+        choice[program.first_stage[job] : program.first_stage[job + 1]] = by_slot[slots]
+    return choice if program.fits(program.usage(choice)) else None
+
+
+def _build(program: Program) -> Choice:
+    residual = Residual(program, program.nothing)
+    if not program.n_cells:
+        return residual.choice
+    share = _dominant_share(program)
+    cost = share + program.cell_ms * program.per_ms[program.cell_job]
+    order = _order(program, share)
+    owed = program.shared.floor.any(axis=1)
+    first = [j for j in order if program.lost[j] > 0]
+    second = [j for j in order if owed[program.queue[j]]]
+    for turn, jobs in enumerate((first, second, order)):
+        for job in jobs:
+            waits = residual.choice[program.first_stage[job]] < 0
+            can_run = program.bundles.first_level[job] < program.bundles.first_level[job + 1]
+            queue = program.queue[job]
+            is_settled = turn == 1 and bool((residual.used[queue] >= program.shared.floor[queue]).all())
+            if waits and can_run and not is_settled:
+                cells = residual.pick(job, int(program.bundles.first_level[job]), cost)
+                if cells is not None:
+                    residual.take(job, cells)
+    for job in order:
+        _grow(program, residual, job, cost)
+    return residual.choice
+
+
+def _order(program: Program, share: _Floats) -> list[int]:
+    """Return the jobs by falling value per dominant share of their least bundle, those that run now before those that wait, ties by id."""
+    density = np.zeros(program.n_jobs)
+    top = program.bundles.first_level[1:] - 1
+    has = program.bundles.first_level[1:] > program.bundles.first_level[:-1]
+    per_slot = np.minimum.reduceat(share, program.bundles.first_cell[:-1])
+    per_level = np.add.reduceat(per_slot, program.bundles.first_slot[:-1])
+    density[has] = (program.worth[has] * program.bundles.service[top[has]] + 1e-12) / (per_level[top[has]] + 1e-12)
+    return list(np.lexsort((np.arange(program.n_jobs), -density)).tolist())
+
+
+def _dominant_share(program: Program) -> _Floats:
+    total = program.shared.total
+    return np.asarray((program.amount / np.where(total > 0, total, 1.0)).max(axis=1, initial=0.0))
+
+
+def _grow(program: Program, residual: Residual, job: int, cost: _Floats) -> None:
+    """Raise a running job to the highest level that fits and is worth its charge, by bisection over its levels."""
+    now = residual.release(job)
+    if not len(now):
+        return
+    low, high = int(program.cell_level[now[0]]), int(program.bundles.first_level[job + 1]) - 1
+    best, best_value = now, _value(program, job, now)
+    while low < high:
+        middle = (low + high + 1) // 2 if best is not now or high - low < 2 else high
+        cells = residual.pick(job, middle, cost)
+        if cells is None:
+            high = middle - 1
+            continue
+        low = middle
+        value = _value(program, job, cells)
+        if value > best_value:
+            best, best_value = cells, value
+    residual.take(job, best)
+
+
+def _value(program: Program, job: int, cells: npt.NDArray[np.intp]) -> float:
+    service = program.bundles.service[program.cell_level[cells[0]]]
+    return float(program.worth[job] * service - program.per_ms[job] * program.cell_ms[cells].sum())

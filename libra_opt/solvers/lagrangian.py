@@ -1,0 +1,78 @@
+"""What prices prove: a bound for every job at once, over the full grid of levels.
+
+For any prices p >= 0 on the shared rows, `sum over jobs of (best priced bundle) + p * limits` is at least the value of every plan that keeps the limits
+(Lagrangian duality; Geoffrion 1974). Bundles are priced at what they *surely* use, so ticks that were passed over are covered too.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.formulation.program import Program
+from libra_opt.formulation.shadow import Prices
+from libra_opt.solvers.solution import Limits
+
+__all__ = ["Priced", "price_out"]
+
+_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Priced:
+    """All bundles at given prices.
+
+    Attributes
+    ----------
+    bound
+        Most value of any plan within the limits.
+    cell_cost
+        Of every cell, its charge and what it surely uses, priced, shape ``(n_cells,)``.
+    level_value
+        Of every level, its worth less its cheapest cells, shape ``(n_levels,)``.
+    wait_value
+        Of every job, what waiting is worth at these prices; minus infinity where it may not, shape ``(n_jobs,)``.
+    job_value
+        Of every job, the better of waiting and its best level, shape ``(n_jobs,)``.
+    """
+
+    bound: float
+    cell_cost: _Floats
+    level_value: _Floats
+    wait_value: _Floats
+    job_value: _Floats
+
+
+def price_out(program: Program, prices: Prices, limits: Limits) -> Priced:
+    """Price all bundles and return the bound they prove for tier 4 among plans within `limits`."""
+    bundles = program.bundles
+    per_ms = program.per_ms + prices.ms
+    net = prices.pool[program.cell_pool] + prices.queue[program.queue[program.cell_job]]
+    used = program.surely if (net >= 0).all() else np.where(net < 0, program.amount, program.surely)
+    cell_cost = np.einsum("cr,cr->c", net, used) + per_ms[program.cell_job] * program.cell_ms
+    wait_value = -per_ms * program.wait_ms - prices.lost * program.lost
+    if limits.lost <= 0:
+        wait_value = np.where(program.lost > 0, -np.inf, wait_value)
+    level_value = np.zeros(0)
+    job_value = wait_value.copy()
+    if len(bundles.job):
+        slot_cost = np.minimum.reduceat(cell_cost, bundles.first_cell[:-1])
+        level_value = program.worth[bundles.job] * bundles.service - np.add.reduceat(slot_cost, bundles.first_slot[:-1])
+        np.maximum.at(job_value, bundles.job, level_value)
+    job_value = np.where(np.isfinite(job_value), job_value, 0.0)
+    bound = float(job_value.sum()) + _limits_value(program, prices, limits)
+    return Priced(bound, cell_cost, level_value, wait_value, job_value)
+
+
+def _limits_value(program: Program, prices: Prices, limits: Limits) -> float:
+    shared = program.shared
+    finite = np.isfinite(shared.ceiling)
+    total = float((prices.pool * shared.capacity).sum()) + float((prices.ceiling[finite] * shared.ceiling[finite]).sum())
+    total += float((prices.reserve * shared.reserved).sum())
+    total += float((np.maximum(0.0, shared.total - shared.reserved.sum(axis=0)) * prices.reserve.max(axis=0, initial=0.0)).sum())
+    total -= float((prices.guarantee * shared.floor).sum())
+    total += limits.shortfall * float((prices.guarantee * shared.nominal).max(initial=0.0))
+    if prices.ms > 0:
+        total += prices.ms * (shared.budget_ms + 1000 * limits.over_seconds)
+    return total + prices.lost * limits.lost

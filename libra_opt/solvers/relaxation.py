@@ -1,0 +1,226 @@
+"""The linear relaxation over a selection of bundles, as one sparse matrix; whoever solves it, the rows and columns are these.
+
+Columns: one per selected level, one per cell of a slot with a choice of cells, one per reserve part and per shortfall. All rows are ``low <= A x <= high``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from libra_opt.formulation.program import Choice, Program
+from libra_opt.formulation.shadow import Prices
+from libra_opt.solvers.solution import Limits
+
+__all__ = ["Relaxation", "relax"]
+
+_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+_Row = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """``max gain @ x + constant`` under ``A x <= high`` (inequalities), ``E x = target`` and ``0 <= x <= upper``.
+
+    Attributes
+    ----------
+    levels, cells
+        Selected levels, and selected cells of slots with a choice, in the order of the columns.
+    names
+        Of every shared inequality row, its kind and indices.
+    """
+
+    gain: _Floats
+    constant: float
+    matrix: sparse.csr_array
+    high: _Floats
+    equal: sparse.csr_array
+    target: _Floats
+    upper: _Floats
+    levels: _Indices
+    cells: _Indices
+    names: tuple[_Row, ...]
+
+    def prices(self, program: Program, duals: _Floats, scale: float = 1.0) -> Prices:
+        """Return the prices that the duals of the inequality rows (never negative) stand for."""
+        shared = program.shared
+        pool, tables = np.zeros_like(shared.capacity), {kind: np.zeros_like(shared.ceiling) for kind in ("ceiling", "guarantee", "reserve")}
+        single = {"budget": 0.0, "lost": 0.0}
+        for (kind, i, r), dual in zip(self.names, np.maximum(0.0, duals) * scale, strict=False):
+            if kind == "pool":
+                pool[i, r] = dual
+            elif kind in tables:
+                tables[kind][i, r] = dual
+            elif kind in single:
+                single[kind] = float(dual)
+        return Prices(pool, tables["ceiling"], tables["guarantee"], tables["reserve"], single["budget"], single["lost"])
+
+    def rounded(self, program: Program, solution: _Floats) -> tuple[_Floats, _Floats]:
+        """Return the weight of every level and every cell, zero for those outside the selection."""
+        level, cell = np.zeros(len(program.bundles.job)), np.zeros(program.n_cells)
+        level[self.levels] = solution[: len(self.levels)]
+        cell[self.cells] = solution[len(self.levels) : len(self.levels) + len(self.cells)]
+        return level, cell
+
+
+class _Rows:
+    """Inequality rows under construction, in coordinate form."""
+
+    def __init__(self) -> None:
+        self.row: list[_Indices] = []
+        self.column: list[_Indices] = []
+        self.value: list[_Floats] = []
+        self.high: list[float] = []
+        self.names: list[_Row] = []
+
+    def add(self, name: _Row, column: Sequence[int] | _Indices, value: Sequence[float] | _Floats, high: float) -> None:
+        self.row.append(np.full(len(column), len(self.high), dtype=np.intp))
+        self.column.append(np.asarray(column, dtype=np.intp))
+        self.value.append(np.asarray(value, dtype=np.float64))
+        self.high.append(high)
+        self.names.append(name)
+
+    def matrix(self, n_columns: int) -> sparse.csr_array:
+        if not self.high:
+            return sparse.csr_array((0, n_columns))
+        parts = np.concatenate(self.row), np.concatenate(self.column), np.concatenate(self.value)
+        return sparse.csr_array((parts[2], (parts[0], parts[1])), shape=(len(self.high), n_columns))
+
+
+def relax(program: Program, selected: npt.NDArray[np.bool_], limits: Limits, start: Choice | None = None) -> Relaxation:
+    """Return the relaxation over the selected levels (and those of `start`), within `limits` on tiers 1 to 3."""
+    bundles, shared = program.bundles, program.shared
+    if start is not None:
+        selected = selected.copy()
+        selected[program.cell_level[start[start >= 0]]] = True
+    levels = np.flatnonzero(selected)
+    position = np.full(len(bundles.job), -1, dtype=np.intp)
+    position[levels] = np.arange(len(levels))
+    cell = np.flatnonzero(selected[program.cell_level]) if program.n_cells else np.zeros(0, dtype=np.intp)
+    slot = program.cell_slot[cell] if len(cell) else cell
+    size = np.bincount(slot, minlength=max(1, len(bundles.first_cell) - 1))
+    has_choice = size[slot] > 1
+    cells = cell[has_choice]
+    column = position[program.cell_level[cell]] if len(cell) else cell
+    column[has_choice] = len(levels) + np.arange(len(cells))
+    job = bundles.job[levels]
+    gain = np.zeros(len(levels) + len(cells))
+    gain[: len(levels)] = program.worth[job] * bundles.service[levels] + program.per_ms[job] * program.wait_ms[job]
+    charge = program.per_ms[program.cell_job[cell]] * program.cell_ms[cell] if len(cell) else np.zeros(0)
+    np.subtract.at(gain, column, charge)
+    rows = _Rows()
+    amount = program.amount[cell]
+    pool = program.cell_pool[cell] if len(cell) else cell
+    queue = program.queue[program.cell_job[cell]] if len(cell) else cell
+    for k, r in np.ndindex(*shared.capacity.shape):
+        inside = np.flatnonzero((pool == k) & (amount[:, r] > 0))
+        if len(inside):
+            rows.add(("pool", k, r), column[inside], amount[inside, r], shared.capacity[k, r])
+    for q, r in zip(*np.nonzero(np.isfinite(shared.ceiling)), strict=True):
+        inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
+        if len(inside):
+            rows.add(("ceiling", int(q), int(r)), column[inside], amount[inside, r], shared.ceiling[q, r])
+    upper = [np.ones(len(gain))]
+    extra = _reserve_rows(program, rows, len(gain), queue, amount, column, upper)
+    extra = _guarantee_rows(program, rows, len(gain) + extra, queue, amount, column, upper, limits) + extra
+    _charge_rows(program, rows, limits, levels, cell, column)
+    n_columns = len(gain) + extra
+    is_bound = program.lost > 0 if limits.lost <= 0 else np.zeros(program.n_jobs, dtype=np.bool_)
+    convexity, target = _convexity(program, rows, levels, is_bound, n_columns)
+    slots = np.unique(slot[has_choice])
+    link = sparse.csr_array(
+        (
+            np.concatenate([np.ones(len(cells)), -np.ones(len(slots))]),
+            (
+                np.concatenate([np.searchsorted(slots, slot[has_choice]), np.arange(len(slots))]),
+                np.concatenate([len(levels) + np.arange(len(cells)), position[program.slot_level[slots]]]),
+            ),
+        ),
+        shape=(len(slots), n_columns),
+    )
+    return Relaxation(
+        gain=np.concatenate([gain, np.zeros(extra)]),
+        constant=-float((program.per_ms * program.wait_ms).sum()),
+        matrix=rows.matrix(n_columns),
+        high=np.array(rows.high),
+        equal=sparse.csr_array(sparse.vstack([link, convexity])),
+        target=np.concatenate([np.zeros(len(slots)), target]),
+        upper=np.concatenate(upper),
+        levels=levels,
+        cells=cells,
+        names=tuple(rows.names),
+    )
+
+
+def _reserve_rows(program: Program, rows: _Rows, first: int, queue: _Indices, amount: _Floats, column: _Indices, upper: list[_Floats]) -> int:
+    """R10: ``use[q] <= part[q]``, ``sum of parts <= total``; the columns are what a part exceeds its reserve by."""
+    shared, taken = program.shared, 0
+    for r in np.flatnonzero(shared.is_reserving):
+        n = len(shared.reserved)
+        above = first + taken + np.arange(n)
+        for q in range(n):
+            inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
+            if len(inside):
+                rows.add(("reserve", q, int(r)), [*column[inside], above[q]], [*amount[inside, r], -1.0], shared.reserved[q, r])
+        rows.add(("parts", 0, int(r)), above, np.ones(n), shared.total[r] - shared.reserved[:, r].sum())
+        upper.append(np.full(n, np.inf))
+        taken += n
+    return taken
+
+
+def _guarantee_rows(
+    program: Program, rows: _Rows, first: int, queue: _Indices, amount: _Floats, column: _Indices, upper: list[_Floats], limits: Limits
+) -> int:
+    shared = program.shared
+    owed = list(zip(*np.nonzero(shared.floor > 0), strict=True))
+    is_soft = limits.shortfall > 0
+    for i, (q, r) in enumerate(owed):
+        inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
+        columns, values = list(column[inside]), list(-amount[inside, r])
+        if is_soft:
+            columns.append(first + i)
+            values.append(-1.0)
+        rows.add(("guarantee", int(q), int(r)), columns, values, -shared.floor[q, r])
+    if not is_soft or not owed:
+        return 0
+    rows.add(("shortfall", 0, 0), first + np.arange(len(owed)), [1.0 / shared.nominal[q, r] for q, r in owed], limits.shortfall * (1 + 1e-9))
+    upper.append(np.array([shared.floor[q, r] for q, r in owed]))
+    return len(owed)
+
+
+def _charge_rows(program: Program, rows: _Rows, limits: Limits, levels: _Indices, cell: _Indices, column: _Indices) -> None:
+    """R12 and tier 1: both are sums over cells and over waiting jobs, and waiting is one less the levels' sum."""
+    job = program.bundles.job[levels]
+    if np.isfinite(program.shared.budget_ms):
+        spent = np.zeros(int(column.max(initial=-1)) + 1 if len(column) else 0)
+        spent = np.zeros(max(len(spent), len(levels)))
+        np.add.at(spent, column, program.cell_ms[cell])
+        spent[: len(levels)] -= program.wait_ms[job]
+        used = np.flatnonzero(spent)
+        rows.add(("budget", 0, 0), used, spent[used], program.shared.budget_ms + 1000 * limits.over_seconds - float(program.wait_ms.sum()))
+    if limits.lost > 0:
+        used = np.flatnonzero(program.lost[job])
+        rows.add(("lost", 0, 0), used, -program.lost[job[used]], limits.lost * (1 + 1e-9) - float(program.lost.sum()))
+
+
+def _convexity(
+    program: Program, rows: _Rows, levels: _Indices, is_bound: npt.NDArray[np.bool_], n_columns: int
+) -> tuple[sparse.csr_array, _Floats]:
+    """Add ``sum of levels <= 1`` per job; where the job must run it is an equality, which is returned."""
+    job = program.bundles.job[levels]
+    for_equal = is_bound[job]
+    jobs = np.unique(job[~for_equal])
+    index = np.searchsorted(jobs, job[~for_equal])
+    if len(jobs):
+        rows.row.append(len(rows.high) + index)
+        rows.column.append(np.flatnonzero(~for_equal))
+        rows.value.append(np.ones(len(index)))
+        rows.high.extend([1.0] * len(jobs))
+    bound_jobs = np.unique(job[for_equal])
+    equal = sparse.csr_array(
+        (np.ones(int(for_equal.sum())), (np.searchsorted(bound_jobs, job[for_equal]), np.flatnonzero(for_equal))), shape=(len(bound_jobs), n_columns)
+    )
+    return equal, np.ones(len(bound_jobs))

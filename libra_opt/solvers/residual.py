@@ -1,0 +1,83 @@
+"""What is left of the shared rows while a plan is put together job by job."""
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.formulation.program import Choice, Program
+
+__all__ = ["Residual"]
+
+_Indices = npt.NDArray[np.intp]
+_Floats = npt.NDArray[np.float64]
+
+
+class Residual:
+    """A choice under construction and what it leaves of the shared rows.
+
+    The one place in the package that changes its own state: it lives inside one call, and its choice is copied out at the end.
+    """
+
+    def __init__(self, program: Program, choice: Choice) -> None:
+        usage = program.usage(choice)
+        self.program = program
+        self.choice = choice.copy()
+        self.pool = program.shared.capacity - usage.pool
+        self.used = usage.queue
+        self.ms = usage.ms
+
+    def release(self, job: int) -> _Indices:
+        """Take back all a job holds and return its cells."""
+        cells = self._cells(job)
+        self._book(job, cells, -1)
+        self.choice[self._rows(job)] = -1
+        return cells
+
+    def take(self, job: int, cells: _Indices) -> None:
+        """Give a waiting job the cells of one level; nothing for an empty selection."""
+        if len(cells):
+            self._book(job, cells, 1)
+            self.choice[self._rows(job)] = cells
+
+    def pick(self, job: int, level: int, cost: _Floats) -> _Indices | None:
+        """Return the cheapest cells by `cost` (shape ``(n_cells,)``) at which a waiting job fits at a level, stage by stage; None if it does not."""
+        program, bundles = self.program, self.program.bundles
+        pool, used = self.pool, self.used[program.queue[job]]
+        picked: list[int] = []
+        for slot in range(bundles.first_slot[level], bundles.first_slot[level + 1]):
+            first, last = bundles.first_cell[slot], bundles.first_cell[slot + 1]
+            fits = (program.amount[first:last] <= pool[program.cell_pool[first:last]]).all(axis=1)
+            if not fits.any():
+                return None
+            cell = first + int(np.argmin(np.where(fits, cost[first:last], np.inf)))
+            picked.append(cell)
+            if last - first >= 1 and slot + 1 < bundles.first_slot[level + 1]:
+                pool = pool.copy()
+                pool[program.cell_pool[cell]] -= program.amount[cell]
+        cells = np.array(picked, dtype=np.intp)
+        return cells if self._queue_allows(job, used + program.amount[cells].sum(axis=0)) else None
+
+    def _queue_allows(self, job: int, used: _Floats) -> bool:
+        shared, queue = self.program.shared, self.program.queue[job]
+        if (used > shared.ceiling[queue]).any():
+            return False
+        if not shared.is_reserving.any():
+            return True
+        all_used = self.used.copy()
+        all_used[queue] = used
+        return bool(((np.maximum(all_used, shared.reserved).sum(axis=0) <= shared.total) | ~shared.is_reserving).all())
+
+    def _rows(self, job: int) -> slice:
+        first = self.program.first_stage
+        return slice(int(first[job]), int(first[job + 1]))
+
+    def _cells(self, job: int) -> _Indices:
+        cells = self.choice[self._rows(job)]
+        return cells[cells >= 0].copy()
+
+    def _book(self, job: int, cells: _Indices, sign: int) -> None:
+        if not len(cells):
+            return
+        program = self.program
+        np.subtract.at(self.pool, program.cell_pool[cells], sign * program.amount[cells])
+        self.used[program.queue[job]] += sign * program.amount[cells].sum(axis=0)
+        self.ms += sign * float(program.cell_ms[cells].sum() - program.wait_ms[job])

@@ -1,0 +1,136 @@
+"""From a fractional plan to a feasible one: keep what is whole, fit in what is not, then fill what is left."""
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.formulation.program import Choice, Program
+from libra_opt.solvers.residual import Residual
+
+__all__ = ["round_plan"]
+
+_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+
+_WHOLE = 1 - 1e-6
+_FILLERS = 400
+"""How many jobs at most are tried when what is left is filled."""
+
+
+def round_plan(program: Program, level_weight: _Floats, cell_weight: _Floats, level_value: _Floats, cell_cost: _Floats) -> Choice:
+    """Return a feasible choice near a fractional one.
+
+    Parameters
+    ----------
+    level_weight, cell_weight
+        The fractional plan: weight per level, and per cell of slots with a choice, shapes ``(n_levels,)``, ``(n_cells,)``.
+    level_value, cell_cost
+        Value of levels and cost of cells at the relaxation's prices; they order what is tried.
+    """
+    bundles = program.bundles
+    if not program.n_cells:
+        return program.nothing
+    best = _best_levels(program, level_weight)
+    cell = _dearest_cells(program, cell_weight, cell_cost)
+    slot_weight = cell_weight[cell]
+    has_choice = np.diff(bundles.first_cell) > 1
+    level_whole = level_weight >= _WHOLE
+    whole_slots = np.logical_and.reduceat(~has_choice | (slot_weight >= _WHOLE), bundles.first_slot[:-1])
+    choice = program.nothing
+    fixed = np.flatnonzero((best >= 0) & (level_whole & whole_slots)[best])
+    for_slots = _slots_of(program, best[fixed])
+    choice[_stages_of(program, fixed)] = cell[for_slots]
+    residual = Residual(program, choice)
+    open_jobs = np.flatnonzero((best >= 0) & (residual.choice[program.first_stage[:-1]] < 0))
+    gain = level_value[best[open_jobs]]
+    for job in open_jobs[np.lexsort((open_jobs, -gain))]:
+        _fit(program, residual, int(job), level_value, cell_cost, int(best[job]))
+    _fill(program, residual, level_value, cell_cost)
+    return residual.choice
+
+
+def _best_levels(program: Program, weight: _Floats) -> _Indices:
+    best = np.full(program.n_jobs, -1, dtype=np.intp)
+    used = np.flatnonzero(weight > 1e-9)
+    order = used[np.argsort(weight[used], kind="stable")]
+    best[program.bundles.job[order]] = order
+    return best
+
+
+def _dearest_cells(program: Program, weight: _Floats, cost: _Floats) -> _Indices:
+    """Return per slot the cell of most weight, the cheapest among equals."""
+    order = np.lexsort((-np.arange(program.n_cells), -cost, weight, program.cell_slot))
+    return np.asarray(order[program.bundles.first_cell[1:] - 1])
+
+
+def _slots_of(program: Program, levels: _Indices) -> _Indices:
+    first, last = program.bundles.first_slot[levels], program.bundles.first_slot[levels + 1]
+    return _ranges(first, last)
+
+
+def _stages_of(program: Program, jobs: _Indices) -> _Indices:
+    return _ranges(program.first_stage[jobs], program.first_stage[jobs + 1])
+
+
+def _ranges(first: _Indices, last: _Indices) -> _Indices:
+    counts = last - first
+    ends = np.cumsum(counts)
+    return np.repeat(first - (ends - counts), counts) + np.arange(int(counts.sum()))
+
+
+def _fit(program: Program, residual: Residual, job: int, level_value: _Floats, cell_cost: _Floats, most: int) -> None:
+    """Give a waiting job the best level, at prices, that fits and does not exceed `most`; nothing where waiting is better or nothing fits."""
+    first = int(program.bundles.first_level[job])
+    levels = np.arange(first, most + 1)
+    for level in levels[np.argsort(-level_value[first : most + 1], kind="stable")][:24]:
+        cells = residual.pick(job, int(level), cell_cost)
+        if cells is not None:
+            residual.take(job, cells)
+            return
+    cells = residual.pick(job, first, cell_cost)
+    if cells is not None:
+        residual.take(job, cells)
+
+
+def _fill(program: Program, residual: Residual, level_value: _Floats, cell_cost: _Floats) -> None:
+    """Try to raise jobs, those with the most to gain first: a better level, or one to begin with."""
+    bundles = program.bundles
+    level = program.level(residual.choice)
+    top = np.full(program.n_jobs, -1, dtype=np.intp)
+    top[bundles.job] = np.arange(len(bundles.job))
+    value = np.where(level >= 0, program.worth * bundles.service[level], -program.per_ms * program.wait_ms)
+    room = np.where(top >= 0, program.worth * bundles.service[top] - value, 0.0)
+    loss = np.zeros(program.n_jobs)
+    np.maximum.at(loss, bundles.job, level_value)
+    now = np.where(level >= 0, level_value[level], 0.0)
+    order = np.lexsort((np.arange(program.n_jobs), loss - now, loss <= 0))
+    tried = 0
+    for job in order:
+        if room[job] <= 1e-12 or tried >= _FILLERS:
+            continue
+        tried += 1
+        _raise(program, residual, int(job), int(top[job]), cell_cost)
+
+
+def _raise(program: Program, residual: Residual, job: int, top: int, cell_cost: _Floats) -> None:
+    now = residual.release(job)
+    floor = int(program.cell_level[now[0]]) if len(now) else int(program.bundles.first_level[job]) - 1
+    best, best_value = now, _value(program, job, now)
+    low, high = floor, top
+    while low < high:
+        middle = high if high == top else (low + high + 1) // 2
+        cells = residual.pick(job, middle, cell_cost)
+        if cells is None:
+            high = middle - 1
+            continue
+        low = middle
+        value = _value(program, job, cells)
+        if value > best_value + 1e-12 * abs(best_value):
+            best, best_value = cells, value
+    residual.take(job, best)
+
+
+def _value(program: Program, job: int, cells: _Indices) -> float:
+    if not len(cells):
+        return float(-program.per_ms[job] * program.wait_ms[job])
+    service = program.bundles.service[program.cell_level[cells[0]]]
+    return float(program.worth[job] * service - program.per_ms[job] * program.cell_ms[cells].sum())

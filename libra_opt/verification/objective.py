@@ -1,0 +1,142 @@
+"""The objective in its strict order, tiers 1 to 4, recomputed from the plan and the prose."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from libra_opt.domain import Job, Ledger
+from libra_opt.verification.least import follows_freely, least_amount
+from libra_opt.verification.moves import budget_ms
+from libra_opt.verification.reading import Reading
+from libra_opt.verification.report import Tiers
+from libra_opt.verification.service import Measured, Ratio, curve_of_stage
+
+__all__ = ["Counted", "count", "worths"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The recomputed tiers, and what they were added up from.
+
+    Attributes
+    ----------
+    gross
+        Sum of the absolute terms of the value: the scale of its rounding noise.
+    """
+
+    tiers: Tiers
+    gross: float
+
+
+def count(reading: Reading, measured: Measured, charges: Sequence[int], worth: Sequence[float]) -> Counted:
+    """Recompute the tiers of a plan from its services, its charges in ms and the worth of each job."""
+    allowed = budget_ms(reading)
+    spread_ms = 1000 * reading.state.period.seconds * reading.state.options.hold_periods
+    gains = [a * (p / q) for a, (p, q) in zip(worth, measured.service, strict=True)]
+    losses = [a * ms / spread_ms for a, ms in zip(worth, charges, strict=True) if ms]
+    tiers = Tiers(
+        protected_lost=fsum(a for a, protected, runs in zip(worth, reading.ledger.protected, reading.runs, strict=True) if protected and not runs),
+        over_budget_seconds=0.0 if allowed is None else max(0, sum(charges) - allowed) / 1000,
+        guarantee_shortfall=_shortfall(reading, measured),
+        value=fsum(gains) - fsum(losses),
+    )
+    return Counted(tiers, fsum(gains) + fsum(losses))
+
+
+def worths(reading: Reading) -> list[float]:
+    """Return the worth `a` of one fully served period of every job, as the policy `weighted_throughput` has it."""
+    ledger, options = reading.ledger, reading.state.options
+    totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
+    per_class = {job.priority: float(options.priority_base) ** job.priority for job in reading.state.jobs}
+    worth = []
+    for j, job in enumerate(reading.state.jobs):
+        work = _stated_work(job, options.throughput, reading.state.period.seconds)
+        if work is None:
+            work = _cards_of_work(ledger, j, reading.cards, totals)
+        worth.append(job.weight * per_class[job.priority] * work)
+    return worth
+
+
+def _stated_work(job: Job, throughput: str, seconds: float) -> float | None:
+    if throughput == "jobs":
+        return seconds / job.remaining if job.remaining else None
+    rate = {"steps": job.rates.steps, "trajectories": job.rates.trajectories, "tokens": job.rates.tokens}[throughput]
+    return None if rate is None else seconds * rate
+
+
+def _cards_of_work(ledger: Ledger, j: int, cards: int, totals: Sequence[int]) -> float:
+    """Return the cards of the demand, else the dominant share of the cluster in cards."""
+    rows = ledger.stage_of[j]
+    per_quantum = ledger.resources[cards].step if cards >= 0 else None
+    demanded = sum(ledger.demand[s][cards] for s in rows) if per_quantum is not None else 0
+    if demanded and per_quantum is not None:
+        return demanded * per_quantum.numerator / per_quantum.denominator
+    columns = range(ledger.n_resources)
+    asked = [sum(ledger.demand[s][r] + ledger.need[s][r] for s in rows) for r in columns]
+    if not any(asked):
+        asked = [sum(ledger.lo[s][r] for s in rows) for r in columns]
+    share = max((amount / total for amount, total in zip(asked, totals, strict=True) if total > 0), default=0.0)
+    if per_quantum is None or not totals[cards]:
+        return share
+    return share * (totals[cards] * per_quantum.numerator / per_quantum.denominator)
+
+
+def _shortfall(reading: Reading, measured: Measured) -> float:
+    """Tier 3: what guarantees are owed and not given, as shares of the nominal quotas."""
+    ledger = reading.ledger
+    if not any(map(any, ledger.nominal)):
+        return 0.0
+    members: list[list[int]] = [[] for _ in range(len(ledger.queues) + 1)]
+    for j, q in enumerate(ledger.job_queue):
+        members[q].append(j)
+    missing = []
+    for q, nominal in enumerate(ledger.nominal):
+        for r, quota in enumerate(nominal):
+            got = _given(reading, measured, members[q], r) if quota else 0
+            owed = _owed(ledger, members[q], r, quota) if got < quota else 0
+            if owed > got:
+                missing.append((owed - got) / quota)
+    return fsum(missing)
+
+
+def _given(reading: Reading, measured: Measured, jobs: Sequence[int], r: int) -> int:
+    """Return what the jobs of a queue hold of a resource; of one that follows freely only the least at their service."""
+    ledger = reading.ledger
+    got = 0
+    for j in jobs:
+        if not reading.runs[j]:
+            continue
+        spare = reading.sound[j] and follows_freely(ledger, j, r)
+        for s in ledger.stage_of[j]:
+            held = reading.held[s]
+            if held is not None:
+                got += least_amount(reading, s, r, measured.pace[s]) if spare else held[r]
+    return got
+
+
+def _owed(ledger: Ledger, jobs: Sequence[int], r: int, quota: int) -> int:
+    """Return the smaller of a nominal quota and what the jobs of its queue ask for at level 1 within their quotas."""
+    asked = 0
+    for j in jobs:
+        for s in ledger.stage_of[j]:
+            unit, d = ledger.unit[s][r], ledger.demand[s][r]
+            amount = max(ledger.lo[s][r], ledger.need[s][r])
+            if d:
+                p, q = _full_level(ledger, s)
+                vn, vd = _fastest(ledger, s)
+                amount = max(amount, -(-d * p * vd // (q * vn)))
+            asked += min(ledger.hi[s][r], -(-amount // unit) * unit)
+        if asked >= quota:
+            return quota
+    return asked
+
+
+def _full_level(ledger: Ledger, s: int) -> Ratio:
+    p, q = curve_of_stage(ledger, s).top
+    return (p, q) if p < q else (1, 1)
+
+
+def _fastest(ledger: Ledger, s: int) -> Ratio:
+    """Return the speed of a stage in its fastest allowed pool; 1 where the cluster has no pool."""
+    speed = max((speed for _, speed in ledger.allowed[s]), default=None)
+    return (1, 1) if speed is None else (speed.numerator, speed.denominator)

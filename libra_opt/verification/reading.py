@@ -1,0 +1,265 @@
+"""Reading a plan: its jobs, stages and amounts against the ledger of the state, in whole quanta; what cannot be read is a fault.
+
+An amount is taken as it parses, never rounded: one that is not a whole number of quanta breaks R8. Forecasts in the plan take the place of
+the demand of stages that brought a history, so that the rules are checked against what the plan was made for.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from libra_opt.domain import Forecast, Forecasted, Ledger, Plan, PlannedJob, PlannedStage, Resource, StageForecast, State, digest
+from libra_opt.domain.ledger import CARD_MEMORY, CARDS
+from libra_opt.domain.quantity import WrittenAmount, parse
+from libra_opt.verification.report import Broken, Rule
+
+__all__ = ["Reading", "Vector", "read"]
+
+Vector = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Reading:
+    """A plan in whole quanta, in the order of the state's ledger; indices `j` job, `s` stage (over all jobs), `r` resource.
+
+    Attributes
+    ----------
+    ledger
+        The state's ledger with the plan's forecasts in it.
+    cards, memory
+        Indices of cards and of card memory among the resources; -1 for one the state does not have.
+    job_of
+        ``[s]``: the job of a stage.
+    planned, job_at
+        ``[j]``: the job in the plan and its place there; None and -1 for one that the plan forgets.
+    runs
+        ``[j]``: whether the plan gives it stages.
+    held, pool, stage_at
+        ``[s]``: amounts, pool and place in the planned job; None, -1 and -1 for a stage that is not planned (or sits in an unknown pool).
+    speed
+        ``[s]``: numerator and denominator of the speed in that pool; (1, 1) where the pool is not allowed.
+    sound
+        ``[j]``: whether the job could be read in full, so that its service can be measured.
+    broken
+        What was found on the way.
+    """
+
+    state: State
+    plan: Plan
+    ledger: Ledger
+    cards: int
+    memory: int
+    job_of: list[int]
+    planned: list[PlannedJob | None]
+    job_at: list[int]
+    runs: list[bool]
+    held: list[Vector | None]
+    pool: list[int]
+    stage_at: list[int]
+    speed: list[tuple[int, int]]
+    sound: list[bool]
+    broken: list[Broken]
+
+    def job_path(self, j: int) -> str:
+        """Return where the plan speaks of a job."""
+        return f"jobs[{self.job_at[j]}]" if self.job_at[j] >= 0 else "jobs"
+
+    def stage_path(self, s: int) -> str:
+        """Return where the plan speaks of a stage."""
+        return f"{self.job_path(self.job_of[s])}.stages[{self.stage_at[s]}]"
+
+    def amount_path(self, s: int, r: int) -> str:
+        """Return where the plan speaks of an amount."""
+        return f"{self.stage_path(s)}.resources.{self.ledger.resources[r].name}"
+
+    def stage_name(self, s: int) -> str:
+        """Return job and stage as messages name them."""
+        j = self.job_of[s]
+        name = _stage_names(self.state, j)[s - self.ledger.stage_of[j].start]
+        return f"job {self.ledger.jobs[j]!r}, stage {name!r}"
+
+
+def read(state: State, plan: Plan) -> Reading:
+    """Read a plan against the state it answers; what is wrong with its form is listed in `Reading.broken`."""
+    broken: list[Broken] = []
+    amounts = _AmountReader(state.resources, broken)
+    ledger, unknown = _with_forecast(state, plan, amounts)
+    n_jobs, n_stages = len(ledger.jobs), len(ledger.lo)
+    reading = Reading(
+        state=state,
+        plan=plan,
+        ledger=ledger,
+        cards=amounts.index.get(CARDS, -1),
+        memory=amounts.index.get(CARD_MEMORY, -1),
+        job_of=[j for j, rows in enumerate(ledger.stage_of) for _ in rows],
+        planned=[None] * n_jobs,
+        job_at=[-1] * n_jobs,
+        runs=[False] * n_jobs,
+        held=[None] * n_stages,
+        pool=[-1] * n_stages,
+        stage_at=[-1] * n_stages,
+        speed=[(1, 1)] * n_stages,
+        sound=[True] * n_jobs,
+        broken=broken,
+    )
+    for s in unknown:
+        reading.sound[reading.job_of[s]] = False
+    _read_head(reading)
+    _read_jobs(reading, amounts)
+    return reading
+
+
+class _AmountReader:
+    """Amounts to whole quanta, each written form of a resource read once."""
+
+    def __init__(self, resources: tuple[Resource, ...], broken: list[Broken]) -> None:
+        self.resources = resources
+        self.index = {resource.name: r for r, resource in enumerate(resources)}
+        self.known: dict[str, dict[WrittenAmount, int]] = {resource.name: {} for resource in resources}
+        self.broken = broken
+
+    def vector(self, amounts: Mapping[str, WrittenAmount], where: str, fraction_breaks: Rule) -> Vector | None:
+        """Return the amounts in quanta, or None (and list the faults) where one of them cannot be read as whole quanta."""
+        values = [0] * len(self.resources)
+        readable = True
+        for name, written in amounts.items():
+            known = self.known.get(name)
+            quanta = None if known is None else known.get(written)
+            if quanta is None:
+                quanta = self._read(name, written, f"{where}.{name}", fraction_breaks)
+                readable &= quanta is not None
+            if quanta is not None:
+                values[self.index[name]] = quanta
+        return tuple(values) if readable else None
+
+    def _read(self, name: str, written: WrittenAmount, where: str, fraction_breaks: Rule) -> int | None:
+        if name not in self.index:
+            self.broken.append(Broken("format", where, f"unknown resource {name!r}", 1.0))
+            return None
+        resource = self.resources[self.index[name]]
+        try:
+            quanta = resource.quanta(written, round_up=False)
+        except ValueError as error:
+            self.broken.append(Broken("format", where, str(error), 1.0))
+            return None
+        rest = parse(written, resource.unit) - quanta * resource.step
+        if rest:
+            message = f"{written!r} is not a whole number of quanta of {resource.quantum} {resource.unit}"
+            self.broken.append(Broken(fraction_breaks, where, message, float(rest)))
+            return None
+        self.known[name][written] = quanta
+        return quanta
+
+
+def _stage_names(state: State, j: int) -> tuple[str, ...]:
+    stages = state.jobs[j].stages
+    return ("main",) if stages is None else tuple(stage.name for stage in stages)
+
+
+def _with_forecast(state: State, plan: Plan, amounts: _AmountReader) -> tuple[Ledger, set[int]]:
+    """Return the ledger with the plan's forecasts, and the stages whose demand stays unknown."""
+    ledger, broken = state.ledger, amounts.broken
+    waiting = set(ledger.uncertain)
+    if not waiting and not plan.forecast:
+        return ledger, waiting
+    row_of = {(job, name): s for j, job in enumerate(ledger.jobs) for s, name in zip(ledger.stage_of[j], _stage_names(state, j), strict=True) if s in waiting}
+    found: dict[int, StageForecast] = {}
+    for i, entry in enumerate(plan.forecast):
+        where = f"forecast[{i}]"
+        s = row_of.get((entry.job, entry.stage))
+        if s is None:
+            broken.append(Broken("format", where, f"job {entry.job!r}, stage {entry.stage!r} has no history to forecast from", 1.0))
+        elif s not in waiting:
+            broken.append(Broken("format", where, f"job {entry.job!r}, stage {entry.stage!r} is forecast twice", 1.0))
+        else:
+            waiting.remove(s)
+            expected = _forecast(entry, where, ledger.hi[s], amounts)
+            if expected is not None:
+                found[s] = expected
+    for (job, name), s in row_of.items():
+        if s in waiting:
+            broken.append(Broken("format", "forecast", f"job {job!r}, stage {name!r} brought a history and has no forecast", 1.0))
+    return ledger.with_forecast(Forecast(tuple(found.items()))), set(ledger.uncertain) - found.keys()
+
+
+def _forecast(entry: Forecasted, where: str, hi: Vector, amounts: _AmountReader) -> StageForecast | None:
+    demand = amounts.vector(entry.demand, f"{where}.demand", "format")
+    need = amounts.vector(entry.need, f"{where}.need", "format")
+    if demand is None or need is None:
+        return None
+    for r, resource in enumerate(amounts.resources):
+        if (need if resource.compressible else demand)[r]:
+            field, kind = ("need", "compressible") if resource.compressible else ("demand", "incompressible")
+            amounts.broken.append(Broken("format", f"{where}.{field}.{resource.name}", f"{resource.name} is {kind} and has no {field}", 1.0))
+            return None
+    return StageForecast(demand, tuple(map(min, need, hi)), entry.demand_intensity, entry.method)
+
+
+def _read_head(reading: Reading) -> None:
+    state, plan = reading.state, reading.plan
+    expected = digest(state)
+    if plan.state_digest != expected:
+        reading.broken.append(Broken("format", "state_digest", f"{plan.state_digest} answers another state; this one is {expected}", 1.0))
+    if plan.period != state.period:
+        reading.broken.append(
+            Broken("format", "period", f"period {plan.period.index} is planned, not {state.period.index} as asked, or its length differs", 1.0)
+        )
+
+
+def _read_jobs(reading: Reading, amounts: _AmountReader) -> None:
+    ledger, broken = reading.ledger, reading.broken
+    index = {job: j for j, job in enumerate(ledger.jobs)}
+    pools = {name: k for k, name in enumerate(ledger.pools)}
+    for i, entry in enumerate(reading.plan.jobs):
+        j = index.get(entry.id)
+        if j is None:
+            broken.append(Broken("format", f"jobs[{i}].id", f"unknown job {entry.id!r}", 1.0))
+        elif reading.planned[j] is not None:
+            broken.append(Broken("format", f"jobs[{i}].id", f"job {entry.id!r} is planned twice", 1.0))
+        else:
+            reading.planned[j], reading.job_at[j], reading.runs[j] = entry, i, bool(entry.stages)
+            if entry.stages:
+                _read_stages(reading, j, entry, amounts, pools)
+    for job, planned in zip(ledger.jobs, reading.planned, strict=True):
+        if planned is None:
+            broken.append(Broken("format", "jobs", f"job {job!r} is missing", 1.0))
+
+
+def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
+    names = _stage_names(reading.state, j)
+    first = reading.ledger.stage_of[j].start
+    for i, stage in enumerate(job.stages):
+        place = i if i < len(names) and names[i] == stage.name else names.index(stage.name) if stage.name in names else -1
+        if place < 0 or reading.stage_at[first + place] >= 0:
+            fault = "unknown to" if place < 0 else "planned twice in"
+            reading.broken.append(Broken("format", f"{reading.job_path(j)}.stages[{i}].name", f"stage {stage.name!r} is {fault} job {job.id!r}", 1.0))
+            reading.sound[j] = False
+            continue
+        reading.stage_at[first + place] = i
+        _read_stage(reading, first + place, stage, amounts, pools)
+    if len(job.stages) < len(names):
+        _list_missing(reading, j, Counter(stage.name for stage in job.stages))
+
+
+def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
+    j = reading.job_of[s]
+    held = amounts.vector(stage.resources, f"{reading.stage_path(s)}.resources", "R8")
+    k = pools.get(stage.pool, -1)
+    reading.pool[s] = k
+    reading.held[s] = held
+    for allowed, speed in reading.ledger.allowed[s]:
+        if allowed == k:
+            reading.speed[s] = speed.numerator, speed.denominator
+            break
+    else:
+        reading.sound[j] = False
+    if held is None:
+        reading.sound[j] = False
+
+
+def _list_missing(reading: Reading, j: int, given: Counter[str]) -> None:
+    for name in _stage_names(reading.state, j):
+        if not given[name]:
+            message = f"job {reading.ledger.jobs[j]!r} runs without its stage {name!r}; all stages run or none"
+            reading.broken.append(Broken("R2", f"{reading.job_path(j)}.stages", message, 1.0))
+            reading.sound[j] = False

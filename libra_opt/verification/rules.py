@@ -1,0 +1,130 @@
+"""R1 to R10: what pools, quotas, needs, units and queues allow; one function a rule, each lists where it is broken.
+
+R6 and R7 say what a service is, so they are broken by a plan that states another one. R11 and what follows from it is in `moves`, R14 in `least`.
+"""
+
+from collections.abc import Iterator
+from operator import gt, lt, mod
+from typing import Final
+
+from libra_opt.domain.ledger import CARD_MEMORY, CARDS
+from libra_opt.domain.quantity import UNLIMITED
+from libra_opt.verification.reading import Reading, Vector
+from libra_opt.verification.report import Broken, Rule
+from libra_opt.verification.service import Measured
+from libra_opt.verification.usage import Usage, reserve
+
+__all__ = ["SERVICE_TOLERANCE", "capacity", "card_memory", "ceilings", "maximum", "minimum", "need", "placement", "service", "units"]
+
+SERVICE_TOLERANCE: Final = 1e-6
+"""How far a stated service may be from the exact one."""
+
+
+def capacity(reading: Reading, used: Usage) -> Iterator[Broken]:
+    """R1: the stages placed in a pool hold at most its capacity together."""
+    ledger = reading.ledger
+    for name, held, limit in zip(ledger.pools, used.pool, ledger.capacity, strict=True):
+        if any(map(gt, held, limit)):
+            for r in range(ledger.n_resources):
+                if held[r] > limit[r]:
+                    yield _over(reading, "R1", f"pools.{name}", f"pool {name!r} hands out", r, held[r], "its capacity", limit[r])
+
+
+def minimum(reading: Reading) -> Iterator[Broken]:
+    """R2: a job that runs holds at least its minimum in every stage and resource (missing stages are found in reading)."""
+    yield from _short(reading, "R2", reading.ledger.lo, "min_quota")
+
+
+def maximum(reading: Reading) -> Iterator[Broken]:
+    """R3: no stage holds more than its maximum."""
+    for s, held in enumerate(reading.held):
+        if held is not None and any(map(gt, held, reading.ledger.hi[s])):
+            for r, limit in enumerate(reading.ledger.hi[s]):
+                if held[r] > limit:
+                    yield _over(reading, "R3", reading.stage_path(s), f"{reading.stage_name(s)} holds", r, held[r], "max_quota", limit)
+
+
+def placement(reading: Reading) -> Iterator[Broken]:
+    """R4: every stage of a running job sits in a pool that it allows."""
+    ledger = reading.ledger
+    for s, i in enumerate(reading.stage_at):
+        if i >= 0:
+            k = reading.pool[s]
+            allowed = ledger.allowed[s]
+            if k < 0 or all(other != k for other, _ in allowed):
+                planned = reading.planned[reading.job_of[s]]
+                name = "" if planned is None else planned.stages[i].pool
+                known = ", ".join(repr(ledger.pools[other]) for other, _ in allowed) or "none"
+                yield Broken("R4", f"{reading.stage_path(s)}.pool", f"{reading.stage_name(s)} sits in pool {name!r}; it allows {known}", 1.0)
+
+
+def need(reading: Reading) -> Iterator[Broken]:
+    """R5: of every incompressible resource a stage that runs holds at least its need."""
+    yield from _short(reading, "R5", reading.ledger.need, "its need")
+
+
+def service(reading: Reading, measured: Measured) -> Iterator[Broken]:
+    """R6 and R7: the stated service of a job is that of its stage, or of the slowest of them; a job that waits has none."""
+    for j, planned in enumerate(reading.planned):
+        if planned is None or not reading.sound[j]:
+            continue
+        p, q = measured.service[j]
+        off = abs(planned.service - p / q)
+        if not off <= SERVICE_TOLERANCE:
+            alone = len(reading.ledger.stage_of[j]) == 1
+            meaning = "waits" if not reading.runs[j] else "is served as its stage" if alone else "is served as its slowest stage"
+            message = f"job {planned.id!r} {meaning}, {p / q:.9g}, and not {planned.service:.9g}"
+            yield Broken("R6" if alone else "R7", f"{reading.job_path(j)}.service", message, off)
+
+
+def units(reading: Reading) -> Iterator[Broken]:
+    """R8: a stage holds a multiple of its unit (amounts that are no whole quanta are found in reading)."""
+    for s, held in enumerate(reading.held):
+        if held is not None and any(map(mod, held, reading.ledger.unit[s])):
+            for r, unit in enumerate(reading.ledger.unit[s]):
+                if held[r] % unit:
+                    resource = reading.ledger.resources[r]
+                    message = f"{reading.stage_name(s)} holds {resource.write(held[r])} {resource.name}, not a multiple of unit {resource.write(unit)}"
+                    yield Broken("R8", reading.amount_path(s, r), message, float(held[r] % unit * resource.step))
+
+
+def card_memory(reading: Reading) -> Iterator[Broken]:
+    """R9: where cards are exclusive, a stage holds at most the memory of its cards."""
+    ledger = reading.ledger
+    cards, memory = reading.cards, reading.memory
+    for s, held in enumerate(reading.held):
+        ratio = ledger.card_ratio[reading.pool[s]] if held is not None and reading.pool[s] >= 0 else None
+        if held is not None and ratio is not None and held[cards] * ratio[0] < held[memory] * ratio[1]:
+            most = held[cards] * ratio[0] // ratio[1]
+            on = f"what its {ledger.resources[cards].write(held[cards])} {CARDS} carry of {CARD_MEMORY},"
+            yield _over(reading, "R9", reading.stage_path(s), f"{reading.stage_name(s)} holds", memory, held[memory], on, most)
+
+
+def ceilings(reading: Reading, used: Usage) -> Iterator[Broken]:
+    """R10: a queue holds at most its ceiling, and what queues reserve is not lent."""
+    ledger = reading.ledger
+    for q, name in enumerate(ledger.queues):
+        for r, (held, limit) in enumerate(zip(used.queue[q], ledger.ceiling[q], strict=True)):
+            if held > limit and limit != UNLIMITED:
+                yield _over(reading, "R10", f"queues.{name}", f"queue {name!r} holds", r, held, "its ceiling", limit)
+    for r, reserved, limit in reserve(ledger):
+        taken = sum(max(row[r], kept) for row, kept in zip(used.queue, reserved, strict=False)) + used.queue[-1][r]
+        if taken > limit:
+            yield _over(reading, "R10", "queues", "use and reserved quota of all queues come to", r, taken, "the capacity of the cluster", limit)
+
+
+def _short(reading: Reading, rule: Rule, limits: list[Vector], meaning: str) -> Iterator[Broken]:
+    for s, held in enumerate(reading.held):
+        if held is not None and any(map(lt, held, limits[s])):
+            for r, limit in enumerate(limits[s]):
+                if held[r] < limit:
+                    resource = reading.ledger.resources[r]
+                    message = f"{reading.stage_name(s)} holds {resource.write(held[r])} {resource.name}, below {meaning} {resource.write(limit)}"
+                    yield Broken(rule, reading.amount_path(s, r), message, float((limit - held[r]) * resource.step))
+
+
+def _over(reading: Reading, rule: Rule, where: str, subject: str, r: int, held: int, meaning: str, limit: int) -> Broken:  # noqa: PLR0913, PLR0917
+    resource = reading.ledger.resources[r]
+    path = f"{where}.resources.{resource.name}" if where.startswith("jobs[") else f"{where}.{resource.name}"
+    message = f"{subject} {resource.write(held)} {resource.name}, above {meaning} {resource.write(limit)}"
+    return Broken(rule, path, message, float((held - limit) * resource.step))

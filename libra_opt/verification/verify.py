@@ -1,0 +1,55 @@
+"""`verify`: read a plan, check every rule, recompute the objective, compare with what the certificate says."""
+
+from itertools import chain
+
+from libra_opt.domain import Plan, State
+from libra_opt.verification import moves, rules
+from libra_opt.verification.certificate import certified
+from libra_opt.verification.least import released
+from libra_opt.verification.objective import count, worths
+from libra_opt.verification.reading import read
+from libra_opt.verification.report import Report
+from libra_opt.verification.service import measure
+from libra_opt.verification.usage import usage
+
+__all__ = ["verify"]
+
+
+def verify(state: State, plan: Plan) -> Report:
+    """Say whether `plan` obeys every rule of the program for `state`.
+
+    Parameters
+    ----------
+    state
+        What was asked.
+    plan
+        What was answered, from whichever source; nothing in it is believed.
+
+    Returns
+    -------
+    Report
+        Every broken rule with its margin, and the recomputed tiers. `Report.holds` is True for a plan that may be carried out.
+    """
+    reading = read(state, plan)
+    measured = measure(reading)
+    used = usage(reading, range(len(reading.ledger.jobs)))
+    charges = moves.charges(reading)
+    counted = count(reading, measured, charges, worths(reading))
+    broken = chain(
+        reading.broken,
+        moves.actions(reading),
+        rules.capacity(reading, used),
+        rules.minimum(reading),
+        rules.maximum(reading),
+        rules.placement(reading),
+        rules.need(reading),
+        rules.service(reading, measured),
+        rules.units(reading),
+        rules.card_memory(reading),
+        rules.ceilings(reading, used),
+        moves.budget(reading, used, charges),
+        moves.protection(reading),
+        released(reading, measured),
+        certified(reading, counted),
+    )
+    return Report(tuple(broken), counted.tiers)

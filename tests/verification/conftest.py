@@ -1,0 +1,300 @@
+"""Plans for the verifier: one door that completes a plan written by hand, and one that composes random plans that obey every rule.
+
+The composer is a second reading of the write-up, in plain fractions and without regard to speed. It goes the other way round: it first decides
+what every stage holds, then builds a cluster around it in which that is allowed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+from random import Random
+from typing import Any
+
+import pytest
+
+from libra_opt.domain import DEFAULT_RESOURCES, Plan, State, digest
+
+Answer = Callable[..., Plan]
+Compose = Callable[..., tuple[State, Plan]]
+Document = dict[str, Any]
+N = len(DEFAULT_RESOURCES)
+GPU, GPU_MEM, CPU, MEM, NET = range(N)
+UNLIMITED = 10**12
+CURVES = (None, None, None, [[0.5, 0.8], [1, 1]], [[0, 0.25], [0.25, 0.5], [1.25, 0.875]], [[0, 0.5], [2, 0.5]], [[1, 1], [2, 1]])
+INTENSITIES = ((), (), (), (0.5, 1, 1.5), (0, 0.75, 1.1), (0, 0), (0.3, 0.3, 2.75), (1.25,))
+
+
+@pytest.fixture
+def answer() -> Answer:
+    return complete_plan
+
+
+@pytest.fixture
+def compose() -> Compose:
+    return compose_plan
+
+
+def complete_plan(state: State, jobs: Sequence[Document], value: float, *, tiers: Mapping[str, float] | None = None, **changes: Any) -> Plan:
+    """Complete a plan written by hand: digest, period, reasons, and a certificate that calls it optimal."""
+    certificate = {
+        "status": "optimal",
+        "objective": value,
+        "bound": value,
+        "gap": 0.0,
+        "backend": "auto",
+        "tiers": [{"name": name, "objective": number, "bound": number} for name, number in (tiers or {}).items()],
+        **changes.pop("certificate", {}),
+    }
+    document = {
+        "state_digest": digest(state),
+        "period": state.period.model_dump(),
+        "jobs": [{"reason": {"code": "test", "message": "by hand"}, **job} for job in jobs],
+        "certificate": certificate,
+        **changes,
+    }
+    return Plan.model_validate(document)
+
+
+def written(amounts: Sequence[int]) -> Document:
+    return {resource.name: resource.write(amount) for resource, amount in zip(DEFAULT_RESOURCES, amounts, strict=True)}
+
+
+def points_of(curve: list[list[float]] | None) -> list[tuple[Fraction, Fraction]]:
+    points = [(Fraction(str(x)), Fraction(str(y))) for x, y in curve or [[0, 0], [1, 1]]]
+    return points if points[0][0] == 0 else [(Fraction(0), Fraction(0)), *points]
+
+
+def on_curve(points: list[tuple[Fraction, Fraction]], share: Fraction) -> Fraction:
+    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+        if share <= x1:
+            return y0 + (y1 - y0) * (share - x0) / (x1 - x0)
+    return points[-1][1]
+
+
+class Stage:
+    """One stage as the composer sees it."""
+
+    def __init__(self, dice: Random, n_pools: int, exclusive: Sequence[int | None]) -> None:
+        self.exclusive = exclusive
+        self.speeds = {k: Fraction(dice.choice(("1", "1", "0.5", "1.25"))) for k in sorted(dice.sample(range(n_pools), dice.randint(1, n_pools)))}
+        self.unit = [dice.choice((1, 1, 2, 4)), 1, dice.choice((1, 5)), 1, 1]
+        self.points = points_of(curve := dice.choice(CURVES))
+        self.curve = curve
+        intensity = dice.choice(INTENSITIES)
+        self.intensity = intensity
+        self.factors = [Fraction(str(m)) for m in intensity] or [Fraction(1)]
+        self.demand = [dice.choice((0, dice.randint(1, 12))), 0, dice.choice((0, dice.randint(1, 300))), 0, dice.choice((0, dice.randint(1, 50)))]
+        self.need = [0, dice.choice((0, dice.randint(1, 200))), 0, dice.choice((0, dice.randint(1, 99))), 0]
+        self.lo = [u * dice.choice((0, 0, 1, 2)) for u in self.unit]
+        self.hi = [UNLIMITED if dice.random() < 0.6 else u * (-(-max(lo, d, n, 1) // u) + 40) for u, lo, d, n in zip(self.unit, self.lo, self.demand, self.need, strict=True)]
+        self.current: list[int] | None = None
+        self.at = self.pool = -1
+        self.held: list[int] = []
+
+    def served(self, level: Fraction) -> Fraction:
+        if self.idle:
+            return self.points[-1][1]
+        top = self.points[-1][1]
+        return sum((on_curve(self.points, level / m) if m else top for m in self.factors), Fraction(0)) / len(self.factors)
+
+    @property
+    def idle(self) -> bool:
+        return not any(self.demand) or self.points[0][1] == self.points[-1][1] or not any(self.factors)
+
+    @property
+    def bends(self) -> list[Fraction]:
+        return sorted({Fraction(0)} | {m * x for m in self.factors for x, _ in self.points})
+
+    @property
+    def top(self) -> Fraction:
+        return Fraction(0) if self.idle else next(level for level in self.bends if self.served(level) == self.served(self.bends[-1]))
+
+    def pace(self, service: Fraction) -> Fraction:
+        if self.idle or self.served(Fraction(0)) >= service:
+            return Fraction(0)
+        for low, high in zip(self.bends, self.bends[1:], strict=False):
+            if self.served(high) >= service:
+                return low + (high - low) * (service - self.served(low)) / (self.served(high) - self.served(low))
+        raise AssertionError(service)
+
+    def least(self, pool: int, service: Fraction, memory: int | None = None) -> list[int]:
+        level = self.pace(service) / self.speeds[pool]
+        amounts = [u * ceil(max(Fraction(lo), Fraction(n), d * level) / u) for u, lo, n, d in zip(self.unit, self.lo, self.need, self.demand, strict=True)]
+        if memory is not None:
+            amounts[GPU_MEM] = memory
+        ratio = self.exclusive[pool]
+        if ratio is not None:
+            amounts[GPU] = max(amounts[GPU], self.unit[GPU] * -(-amounts[GPU_MEM] // (ratio * self.unit[GPU])))
+        return amounts
+
+    def level(self) -> Fraction:
+        return min(self.speeds[self.pool] * x / Fraction(d) for x, d in zip(self.held, self.demand, strict=True) if d) if any(self.demand) else Fraction(0)
+
+    def ask(self) -> list[int]:
+        full = min(Fraction(1), self.top) / max(self.speeds.values())
+        return [min(h, u * ceil(max(Fraction(lo), Fraction(n), d * full) / u)) for u, lo, n, d, h in zip(self.unit, self.lo, self.need, self.demand, self.hi, strict=True)]
+
+    def settle(self, dice: Random, service: Fraction, charges: Sequence[int], *, spare: bool) -> int:
+        """Choose a pool, what is held and what was held before; return the charge in ms (the last of `charges` is for migrating)."""
+        self.pool = dice.choice(list(self.speeds))
+        self.held = self.least(self.pool, service)
+        how = dice.choice(("start", "keep", "keep memory", "resize", "migrate"))
+        paid = 0
+        if how in ("keep", "keep memory"):
+            self.at = self.pool
+            memory = min(self.hi[GPU_MEM], self.held[GPU_MEM] + dice.randint(0, 30))
+            self.held = self.least(self.pool, service, memory)
+            if how == "keep":
+                self.held[GPU] = min(self.hi[GPU], self.held[GPU] + self.unit[GPU] * dice.randint(0, 3))
+                self.current = [self.held[GPU], memory, dice.randint(0, 50), dice.randint(0, 50), dice.randint(0, 50)]
+            else:
+                self.current = [self.held[GPU] + 1, memory, *self.held[CPU:]]
+                paid = charges[GPU]
+        elif how == "resize":
+            self.at, self.current = self.pool, [dice.randint(0, 9) for _ in range(N)]
+            paid = max((charges[r] for r in range(N) if self.current[r] != self.held[r]), default=0)
+        elif how == "migrate" and len(self.exclusive) > 1:
+            self.at, self.current = dice.choice([k for k in range(len(self.exclusive)) if k != self.pool]), [dice.randint(1, 9) for _ in range(N)]
+            paid = charges[-1]
+        if self.current is not None and not any(self.current):
+            self.current, self.at, paid = None, -1, 0
+            self.held = self.least(self.pool, service)
+        if spare:
+            for r in (CPU, NET):
+                self._add_spare(dice, r)
+        return paid
+
+    def _add_spare(self, dice: Random, r: int) -> None:
+        if self.demand[r]:
+            cap = self.hi[r] if self.hi[r] < UNLIMITED else self.unit[r] * ceil(self.demand[r] * max(self.factors) / self.unit[r])
+            if cap > self.held[r]:
+                self.held[r] += self.unit[r] * dice.randint(0, (cap - self.held[r]) // self.unit[r])
+
+
+def compose_plan(seed: int, n_jobs: int = 6, n_pools: int = 3, n_queues: int = 2, most_stages: int = 3) -> tuple[State, Plan]:
+    """Compose a state and a plan that obeys all its rules, with a true certificate."""
+    dice = Random(seed)
+    exclusive = [dice.choice((None, 40, 80)) for _ in range(n_pools)]
+    spare, base, seconds, hold = dice.random() < 0.7, dice.choice((2, 10)), dice.choice((30, 60)), dice.choice((1, 2))
+    use = [[0] * N for _ in range(n_pools)]
+    taken = [[0] * N for _ in range(n_queues + 1)]
+    asked, got = [[0] * N for _ in range(n_queues)], [[0] * N for _ in range(n_queues)]
+    jobs: list[Document] = []
+    planned: list[Document] = []
+    forecast: list[Document] = []
+    facts: list[tuple[list[Stage], Document, Fraction, int]] = []
+    for j in range(n_jobs):
+        stages = [Stage(dice, n_pools, exclusive) for _ in range(dice.randint(1, most_stages))]
+        free_seconds, dear = dice.choice((5, 10, 15)), dice.choice((20, 30))
+        charges = [free_seconds * 1000, dear * 1000, 0, 0, 0, 45000]
+        runs = dice.random() < 0.7
+        q = dice.randrange(-1, n_queues)
+        service, cost = Fraction(0), 0
+        if runs:
+            peak = min(stage.served(stage.top) for stage in stages)
+            wanted = peak * Fraction(dice.randint(0, 8), 8)
+            cost = sum(stage.settle(dice, wanted, charges, spare=spare) for stage in stages)
+            runs = all(x <= h for stage in stages for x, h in zip(stage.held, stage.hi, strict=True))
+            service, cost = (min(stage.served(stage.level()) for stage in stages), cost) if runs else (Fraction(0), 0)
+        running = any(stage.current is not None for stage in stages)
+        if running and not runs:
+            cost = 45000
+        job = _job_document(f"j{j}", q, stages, free_seconds, dear, dice)
+        jobs.append(job)
+        facts.append((stages, job, service, cost))
+        for i, stage in enumerate(stages):
+            if stage.curve is None and len(stages) > 1 and i == 0 and dice.random() < 0.5:
+                entry = job["stages"][0]
+                entry["history"] = [{"gpu": 1}]
+                forecast.append(
+                    {"job": f"j{j}", "stage": "s0", "method": "test", "demand": entry.pop("demand"), "need": entry.pop("need"), "demand_intensity": entry.pop("demand_intensity")}
+                )
+            for r in range(N):
+                if q >= 0:
+                    asked[q][r] += stage.ask()[r]
+                if runs:
+                    use[stage.pool][r] += stage.held[r]
+                    taken[q][r] += stage.held[r]
+                    if q >= 0:
+                        got[q][r] += stage.least(stage.pool, service)[r] if r in (CPU, NET) else stage.held[r]
+        planned.append(
+            {
+                "id": f"j{j}",
+                "action": _action(stages, runs=runs, running=running),
+                "service": float(service),
+                "stages": [{"name": f"s{i}", "pool": f"p{stage.pool}", "resources": written(stage.held)} for i, stage in enumerate(stages)] if runs else [],
+            }
+        )
+    capacity = [[amount + dice.choice((0, 3)) for amount in row] for row in use]
+    totals = [sum(row[r] for row in capacity) for r in range(N)]
+    queues, nominal = [], []
+    for q in range(n_queues):
+        quota = [dice.choice((0, dice.randint(1, 40))) for _ in range(N)]
+        nominal.append(quota)
+        borrow = [max(0, taken[q][r] - quota[r]) + dice.choice((0, 2)) for r in range(N)]
+        queues.append({"name": f"q{q}", "nominal_quota": written(quota), "borrowing_limit": written(borrow)})
+    total_cost = sum(fact[3] for fact in facts)
+    budget = dice.choice((None, total_cost / 1000 + 1))
+    options = {"spare": spare, "priority_base": base, "hold_periods": hold, "preemption_budget_seconds": budget}
+    pools = [
+        {"name": f"p{k}", "capacity": written(row)} | ({} if exclusive[k] is None else {"card_mem": f"{exclusive[k]}Gi"}) for k, row in enumerate(capacity)
+    ]
+    state = State.model_validate({"period": {"seconds": seconds}, "pools": pools, "queues": queues, "jobs": jobs, "options": options})
+    value = Fraction(0)
+    for stages, job, service, cost in facts:
+        value += _worth(stages, job, base, totals) * (service - Fraction(cost, 1000 * seconds * hold))
+    shortfall = sum(Fraction(max(0, min(nominal[q][r], asked[q][r]) - got[q][r]), nominal[q][r]) for q in range(n_queues) for r in range(N) if nominal[q][r])
+    tiers = {"protected_lost": 0.0, "over_budget_seconds": 0.0, "guarantee_shortfall": float(shortfall), "value": float(value)}
+    return state, complete_plan(state, planned, float(value), tiers=tiers, forecast=forecast)
+
+
+def _job_document(name: str, q: int, stages: Sequence[Stage], free_seconds: int, dear: int, dice: Random) -> Document:
+    document: Document = {
+        "id": name,
+        "priority": dice.choice((0, 0, 1)),
+        "weight": dice.choice((0, 1, 2.5)),
+        "preemption_cost": {"resize_seconds": {"gpu": free_seconds, "gpu_mem": dear}},
+        "stages": [],
+    }
+    if q >= 0:
+        document["queue"] = f"q{q}"
+    for i, stage in enumerate(stages):
+        entry: Document = {
+            "name": f"s{i}",
+            "min_quota": written(stage.lo),
+            "max_quota": {key: amount for (key, amount), h in zip(written(stage.hi).items(), stage.hi, strict=True) if h < UNLIMITED},
+            "unit": written(stage.unit),
+            "demand": written(stage.demand),
+            "need": {key: amount for key, amount in written(stage.need).items() if key in ("gpu_mem", "mem")},
+            "demand_intensity": stage.intensity,
+            "pools": {f"p{k}": float(v) for k, v in stage.speeds.items()},
+        }
+        if stage.curve is not None:
+            entry["curve"] = stage.curve
+        if stage.current is not None:
+            entry["allocation"] = {"pool": f"p{stage.at}", "resources": written(stage.current)}
+        document["stages"].append(entry)
+    return document
+
+
+def _action(stages: Sequence[Stage], *, runs: bool, running: bool) -> str:
+    if not running:
+        return "admit" if runs else "queue"
+    if not runs:
+        return "evict"
+    if any(stage.current is not None and stage.at != stage.pool for stage in stages):
+        return "migrate"
+    steps = [x - c for stage in stages for x, c in zip(stage.held, stage.current or [0] * N, strict=True)]
+    up, down = any(step > 0 for step in steps), any(step < 0 for step in steps)
+    return "reshape" if up and down else "grow" if up else "shrink" if down else "keep"
+
+
+def _worth(stages: Sequence[Stage], job: Document, base: int, totals: Sequence[int]) -> Fraction:
+    cards = Fraction(sum(stage.demand[GPU] for stage in stages))
+    if not cards:
+        for rows in ([[d + n for d, n in zip(s.demand, s.need, strict=True)] for s in stages], [s.lo for s in stages]):
+            asks = [sum(row[r] for row in rows) for r in range(N)]
+            if any(asks):
+                cards = max((Fraction(a, t) for a, t in zip(asks, totals, strict=True) if t), default=Fraction(0)) * (totals[GPU] or 1)
+                break
+    return Fraction(str(job["weight"])) * base ** job["priority"] * cards
