@@ -245,10 +245,10 @@ def _queue(draw: Draw, name: str, resources: list[Document], jobs: list[Document
         asked = _asked(jobs, r, name)
         if draw(_one_in(4)):
             continue
-        nominal = queue["nominal_quota"][r] = round(draw(st.sampled_from((0, 0.3, 0.5, 0.8, 1.2))) * asked)
+        nominal = queue["nominal_quota"][r] = draw(st.integers(0, 4)) if draw(_one_in(3)) else round(draw(st.sampled_from((0, 0.3, 0.5, 0.8, 1.2))) * asked)
         if not draw(_one_in(3)):
             borrowing[r] = draw(st.integers(0, 2))
-        if draw(st.booleans()):
+        if not draw(_one_in(3)):
             lending[r] = draw(st.integers(0, max(0, nominal // 2)))
     if draw(_one_in(3)):
         queue["lending_limit"] = lending

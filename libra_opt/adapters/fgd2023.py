@@ -62,6 +62,8 @@ class Scene:
         `moment`.
     nodes
         How many nodes of each model are taken, the first in the list.
+    fewest_cores
+        Take the nodes with the fewest cores per card instead.
     lost
         Nodes of each model that fail at `moment`, after the running pods were placed.
     whole_cards
@@ -76,6 +78,7 @@ class Scene:
     moment: int
     arrivals: int
     nodes: Mapping[str, int]
+    fewest_cores: bool = False
     lost: Mapping[str, int] = field(default_factory=dict)
     whole_cards: bool = False
     queues: bool = False
@@ -83,19 +86,21 @@ class Scene:
 
 
 SCENES: Final[Mapping[str, Scene]] = {
-    "fgd2023-an-hour": Scene("an hour of arrivals beside what runs, 20 cards of four models", 11_200_000, 3_600, {"T4": 4, "G2": 1, "P100": 1, "V100M16": 1}),
-    "fgd2023-a-day": Scene("a day of arrivals at once, 52 cards of six models", 10_600_000, 86_400, {"T4": 8, "G2": 2, "P100": 2, "V100M16": 2, "V100M32": 1}),
+    "fgd2023-an-hour": Scene("an hour of arrivals beside what runs", 11_237_400, 3_600, {"T4": 6, "G2": 2, "P100": 1, "V100M16": 2}),
+    "fgd2023-a-day": Scene("a day of arrivals at once", 10_600_000, 86_400, {"T4": 8, "G2": 2, "P100": 2, "V100M16": 2, "V100M32": 1}),
     "fgd2023-queues": Scene(
-        "a queue with a guarantee for every QoS class", 11_500_000, 14_400, {"T4": 6, "G2": 1, "V100M32": 1, "P100": 2}, queues=True, budget=600
+        "a queue with a guarantee for every QoS class", 10_166_400, 14_400, {"T4": 6, "G2": 1, "V100M32": 1, "P100": 2}, queues=True, budget=600
     ),
     "fgd2023-lost-nodes": Scene(
         "half the nodes fail under what runs", 11_900_000, 1_800, {"T4": 8, "G2": 2, "V100M16": 2}, lost={"T4": 5, "G2": 1, "V100M16": 1}
     ),
-    "fgd2023-tight-budget": Scene("moves may cost a minute together", 11_800_000, 7_200, {"T4": 6, "G2": 1, "V100M16": 1}, budget=60),
+    "fgd2023-tight-budget": Scene("moves may cost a minute together", 10_179_000, 7_200, {"T4": 6, "G2": 2, "V100M16": 2}, budget=60),
     "fgd2023-whole-cards": Scene(
-        "pods of whole cards only, cards exclusive", 11_000_000, 43_200, {"T4": 4, "G2": 2, "V100M16": 2, "V100M32": 1}, whole_cards=True
+        "pods of whole cards only, cards exclusive", 10_177_200, 43_200, {"T4": 4, "G2": 2, "V100M16": 2, "V100M32": 1}, whole_cards=True
     ),
-    "fgd2023-cores-are-short": Scene("nodes with few cores per card, so that cores bind", 11_700_000, 21_600, {"P100": 8, "V100M16": 3}),
+    "fgd2023-cores-are-short": Scene(
+        "the nodes with the fewest cores per card, so that cores bind", 10_300_000, 21_600, {"P100": 8, "V100M16": 4}, fewest_cores=True
+    ),
     "fgd2023-two-hours": Scene("two busy hours on few cards", 10_200_000, 7_200, {"T4": 3, "G3": 1, "A10": 1}),
 }
 """The states that `convert` makes, by name."""
@@ -146,7 +151,7 @@ def convert(nodes: str, pods: str, sources: tuple[str, str] = ("nodes", "pods"),
 
 
 def _state(scene: Scene, fleet: Sequence[_Node], arrivals: Sequence[_Pod]) -> _Document:
-    taken = _first(fleet, scene.nodes)
+    taken = _first(sorted(fleet, key=_cores_per_card) if scene.fewest_cores else fleet, scene.nodes)
     pools = [model for model in CARD_GIB if scene.nodes.get(model)]
     before = {model: _supply(taken, model) for model in pools}
     left = {model: _supply(_without(taken, scene.lost), model) for model in pools}
@@ -168,9 +173,10 @@ def _state(scene: Scene, fleet: Sequence[_Node], arrivals: Sequence[_Pod]) -> _D
 
 
 def _about(scene: Scene, n_placed: int, n_running: int) -> _Document:
+    which = "the nodes with the fewest cores per card" if scene.fewest_cores else "the first nodes"
     inventory = ", ".join(f"{count} x {model}" for model, count in scene.nodes.items())
     assumed = [
-        f"inventory: the first nodes of each model in the list ({inventory}) of 1,213, so that the pods contend",
+        f"inventory: {which} of each model in the list ({inventory}), so that the pods contend",
         f"moment: second {scene.moment:,} of the trace; pods of the {scene.arrivals:,} s after it are put as if they waited then",
         f"of {n_running} pods that ran, {n_placed} find room on these nodes and hold their request; the others wait",
         "pods that ask for models that were not taken are left out",
@@ -287,6 +293,10 @@ def _thousandths(amount: float | str) -> int:
 
 def _first(fleet: Sequence[_Node], counts: Mapping[str, int]) -> list[_Node]:
     return [node for model, count in counts.items() for node in [node for node in fleet if node.model == model][:count]]
+
+
+def _cores_per_card(node: _Node) -> float:
+    return node.cpu_milli / max(1, node.cards)
 
 
 def _without(nodes: Sequence[_Node], lost: Mapping[str, int]) -> list[_Node]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from libra_opt.adapters.files import STANDARD_STREAM, write_whole
 from libra_opt.allocate import allocate
@@ -52,5 +52,5 @@ def _progress(total: int) -> Iterator[partial[None]]:
         yield partial(_advance, progress, task)
 
 
-def _advance(progress: Progress, task: int, description: str) -> None:
+def _advance(progress: Progress, task: TaskID, description: str) -> None:
     progress.update(task, advance=1, description=description)

@@ -45,7 +45,9 @@ def show_plan(name: str, state: State, plan: Plan, limit: int | None) -> None:
     hidden = 0 if limit is None else len(plan.jobs) - limit
     if hidden > 0:
         console.print(Text(f"... and {hidden:,} more jobs; --all shows them"))
+    console.print()
     console.print(_utilisation(state, plan))
+    console.print()
     for line in certificate_lines(plan.certificate):
         console.print(Text(line))
     for warning in plan.warnings:
@@ -81,7 +83,7 @@ def _jobs(state: State, plan: Plan, limit: int | None) -> Table:
     for r in used:
         table.add_column(_heading(ledger.resources[r]), justify="right", no_wrap=True)
     table.add_column("service", justify="right", no_wrap=True)
-    table.add_column("reason", overflow="fold", ratio=1)
+    table.add_column("reason", overflow="fold")
     for job, first, stage, pool, before, after in changes:
         style = _STYLES[job.action]
         amounts = [_change(ledger.resources[r], before[r], after[r]) for r in used]
@@ -128,7 +130,7 @@ def _utilisation(state: State, plan: Plan) -> Table:
     for pool, capacity in zip(state.pools, state.ledger.capacity, strict=True):
         for r, resource in enumerate(state.resources):
             if capacity[r]:
-                share = plan.utilisation.get(pool.name, {}).get(resource.name, 0.0)
+                share = plan.utilisation[pool.name][resource.name] if pool.name in plan.utilisation else 0.0
                 bar = ProgressBar(total=1.0, completed=share, width=24)
                 amount = f"{float(capacity[r] * resource.step):g} {resource.unit}".strip()
                 table.add_row(Text(printable(pool.name)), Text(printable(resource.name)), bar, f"{100 * share:.1f} %", Text(printable(amount)))

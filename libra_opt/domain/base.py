@@ -13,6 +13,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 __all__ = [
+    "MAPPING",
+    "PLAIN",
     "Either",
     "Finite",
     "Flag",
@@ -29,6 +31,9 @@ __all__ = [
     "Whole",
     "WholeNumber",
 ]
+
+MAPPING, PLAIN = "<mapping>", "<plain>"
+"""What pydantic puts into the location of an error behind the place of an `Either`; no part of the path."""
 
 _WHOLE_LIMIT: Final = (1 << 63) - 1
 
@@ -89,15 +94,14 @@ class Either:
 
     message: str = ""
 
-    MAPPING: Final = "<mapping>"
-    PLAIN: Final = "<plain>"
-
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         plain, mapping = (handler.generate_schema(kind) for kind in get_args(source))
         if self.message:
             plain = core_schema.custom_error_schema(plain, "either", custom_error_message=self.message)
         return core_schema.tagged_union_schema(
-            {self.PLAIN: plain, self.MAPPING: mapping}, lambda value: self.MAPPING if isinstance(value, Mapping) else self.PLAIN
+            {PLAIN: plain, MAPPING: mapping},
+            lambda value: MAPPING if isinstance(value, Mapping) else PLAIN,
+            serialization=core_schema.simple_ser_schema("any"),
         )
 
 

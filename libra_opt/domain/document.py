@@ -1,5 +1,8 @@
 """The JSON door: a document becomes a state or a plan, or every fault in it is named with its path."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Final, TypeVar
 
@@ -56,8 +59,25 @@ def digest(state: State) -> str:
     return f"sha256:{sha256(write(state).encode()).hexdigest()}"
 
 
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    # Every object made here stays, and the collector would walk over all of them again and again, for longer than it takes to make them.
+    pause = gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
+
+
 def _read(kind: type[_Document], text: str | bytes, source: str) -> _Document:
-    decoded = _decode(text, source)
+    with _collector_paused():
+        return _read_whole(kind, _decode(text, source), source)
+
+
+def _read_whole(kind: type[_Document], decoded: str, source: str) -> _Document:
     try:
         document = kind.model_validate_json(decoded)
     except ValidationError as error:

@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 
 from pydantic_core import ErrorDetails
 
-from libra_opt.domain.base import Either, Value
+from libra_opt.domain.base import MAPPING, PLAIN, Value
 from libra_opt.errors import Fault
 
 __all__ = ["Location", "fault_of", "location_of", "path_of", "shown"]
@@ -17,7 +17,7 @@ __all__ = ["Location", "fault_of", "location_of", "path_of", "shown"]
 Location = tuple[str | int, ...]
 
 _PLAIN_KEY: Final = re.compile(r"[^\W\d][\w-]*")
-_TAGS: Final = frozenset((Either.MAPPING, Either.PLAIN))
+_TAGS: Final = frozenset((MAPPING, PLAIN))
 _BAD_KEY: Final = "[key]"
 
 

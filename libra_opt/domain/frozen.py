@@ -33,12 +33,12 @@ class FrozenMapping(dict[_Key, _Entry], Generic[_Key, _Entry]):
 
     __setitem__ = _refuse
     __delitem__ = _refuse
-    __ior__ = _refuse  # type: ignore[assignment]
+    __ior__ = _refuse
     clear = _refuse
-    pop = _refuse  # type: ignore[assignment]
+    pop = _refuse
     popitem = _refuse
-    setdefault = _refuse  # type: ignore[assignment]
-    update = _refuse  # type: ignore[assignment]
+    setdefault = _refuse
+    update = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))

@@ -1,8 +1,7 @@
 """What is asked: jobs, their stages, what they hold now and what moving them costs."""
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -182,5 +181,5 @@ class Job(StageFields, JobFields):
         """The stages, whichever way they were written."""
         if self.stages is not None:
             return self.stages
-        fields: Mapping[str, object] = {name: getattr(self, name) for name in StageFields.model_fields if name in self.model_fields_set}
+        fields: dict[str, Any] = {name: getattr(self, name) for name in StageFields.model_fields if name in self.model_fields_set}
         return (Stage.model_construct(**fields),)

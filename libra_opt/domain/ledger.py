@@ -12,6 +12,7 @@ from typing import Final
 
 from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.cluster import Pool, Queue
+from libra_opt.domain.contradictions import Contradictions
 from libra_opt.domain.curve import Curve, enter_curve
 from libra_opt.domain.faults import Location, path_of
 from libra_opt.domain.forecast import Forecast
@@ -25,7 +26,6 @@ __all__ = ["CARDS", "CARD_MEMORY", "Ledger", "Location", "enter"]
 CARDS, CARD_MEMORY = "gpu", "gpu_mem"
 """The resources that R8's plain units and R9's memory per card speak of."""
 
-_MOST_FAULTS: Final = 10_000
 _STAGE_FIELDS: Final = frozenset(StageFields.model_fields)
 
 
@@ -105,40 +105,20 @@ class Ledger:
         return replace(self, demand=demand, need=need, intensity=intensity)
 
 
-def enter(
-    resources: Sequence[Resource],
-    pools: Sequence[Pool],
-    queues: Sequence[Queue],
-    jobs: Sequence[Job],
-    faults: list[tuple[Location, str]],
-    unsure: frozenset[str] = frozenset(),
-) -> Ledger:
-    """Enter a state; what contradicts itself is appended to `faults` with its location, and then the ledger must not be used.
-
-    `unsure` names the collections (``resources``, ``pools``, ``queues``) that are not known whole, as they are broken in the document; what
-    would be a fault only because of that is not reported.
-    """
-    return _Entry(resources, pools, queues, jobs, faults, unsure).ledger
+def enter(resources: Sequence[Resource], pools: Sequence[Pool], queues: Sequence[Queue], jobs: Sequence[Job], wrong: Contradictions) -> Ledger:
+    """Enter a state; where it contradicts itself is added to `wrong`, and if anything was, the ledger must not be used."""
+    return _Entry(resources, pools, queues, jobs, wrong).ledger
 
 
 class _Entry:
     """One entering of a state: the look-up tables that all parts share."""
 
-    def __init__(
-        self,
-        resources: Sequence[Resource],
-        pools: Sequence[Pool],
-        queues: Sequence[Queue],
-        jobs: Sequence[Job],
-        faults: list[tuple[Location, str]],
-        unsure: frozenset[str],
-    ) -> None:
+    def __init__(self, resources: Sequence[Resource], pools: Sequence[Pool], queues: Sequence[Queue], jobs: Sequence[Job], wrong: Contradictions) -> None:
         self.resources = tuple(resources)
         self.index = {resource.name: r for r, resource in enumerate(resources)}
         self.pool_index = {pool.name: k for k, pool in enumerate(pools)}
         self.queue_index = {queue.name: q for q, queue in enumerate(queues)}
-        self.faults = faults
-        self.unsure = unsure
+        self._fault = wrong.add
         self.rounded_up = Vectors(resources, _up)
         self.rounded_down = Vectors(resources, _down)
         self.ceilings = Vectors(resources, _ceiling)
@@ -149,7 +129,7 @@ class _Entry:
         self.incompressible: Vector = tuple(1 - flag for flag in self.compressible)
         self.anywhere = tuple((k, Fraction(1)) for k in range(len(pools)))
         self.units: dict[int, Vector] = {}
-        self.charges: dict[PreemptionCost, tuple[int, int, Vector]] = {}
+        self.charges: dict[tuple[object, ...], tuple[int, int, Vector]] = {}
         self.placings: dict[tuple[object, ...], tuple[tuple[int, Fraction], ...]] = {}
         self.ledger = Ledger(self.resources, tuple(self.pool_index), tuple(self.queue_index), tuple(job.id for job in jobs))
         self._refuse_duplicates(("resources",), "name", [resource.name for resource in resources])
@@ -163,10 +143,6 @@ class _Entry:
             self._queue(("queues", q), queue)
         for j, job in enumerate(jobs):
             self._job(("jobs", j), job)
-
-    def _fault(self, loc: Location, message: str, depends_on: str = "") -> None:
-        if depends_on not in self.unsure and len(self.faults) < _MOST_FAULTS:
-            self.faults.append((loc, message))
 
     def _refuse_duplicates(self, loc: Location, key: str, names: Sequence[str]) -> None:
         if len(set(names)) == len(names):
@@ -258,7 +234,8 @@ class _Entry:
         ledger.resize_ms.append(resize)
 
     def _charge(self, loc: Location, cost: PreemptionCost) -> tuple[int, int, Vector]:
-        known = self.charges.get(cost)
+        key = (cost.evict_seconds, cost.migrate_seconds, cost.resize_seconds)
+        known = self.charges.get(key)
         if known is not None:
             return known
         charge = _milliseconds(cost.evict_seconds), _milliseconds(cost.migrate_seconds), self._resize(cost.resize_seconds)
@@ -266,7 +243,7 @@ class _Entry:
         for name in sorted(unknown):
             self._fault((*loc, "preemption_cost", "resize_seconds", name), f"unknown resource; this state has {', '.join(self.index)}", "resources")
         if not unknown:
-            self.charges[cost] = charge
+            self.charges[key] = charge
         return charge
 
     def _resize(self, seconds: float | Mapping[str, float]) -> Vector:

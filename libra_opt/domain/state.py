@@ -7,8 +7,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from libra_opt.domain.base import Flag, Natural, Real, Text, Value
 from libra_opt.domain.cluster import Pool, Queue
+from libra_opt.domain.contradictions import Contradictions
 from libra_opt.domain.job import Job
-from libra_opt.domain.ledger import Ledger, Location, enter
+from libra_opt.domain.ledger import Ledger, enter
 from libra_opt.domain.options import Options
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 
@@ -17,7 +18,7 @@ __all__ = ["STATE_FORMAT", "UNSURE", "About", "Period", "State"]
 STATE_FORMAT = "libra-opt/state/1"
 
 UNSURE = "unsure"
-"""Key of the validation context under which the reader names the collections that are not known whole (see `ledger.enter`)."""
+"""Key of the validation context under which the reader names the collections that are not known whole (see `Contradictions`)."""
 
 
 class Period(Value):
@@ -104,10 +105,11 @@ class State(Value):
 
     @model_validator(mode="after")
     def _enter_ledger(self, info: ValidationInfo) -> Self:
-        faults: list[tuple[Location, str]] = []
-        unsure: frozenset[str] = (info.context or {}).get(UNSURE, frozenset())
-        self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, faults, unsure)
-        if faults:
-            errors = [InitErrorDetails(type=PydanticCustomError("fault", "{message}", {"message": message}), loc=loc, input=None) for loc, message in faults]
+        wrong = Contradictions((info.context or {}).get(UNSURE, ()))
+        self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong)
+        if wrong.found:
+            errors = [
+                InitErrorDetails(type=PydanticCustomError("fault", "{message}", {"message": message}), loc=loc, input=None) for loc, message in wrong.found
+            ]
             raise ValidationError.from_exception_data("State", errors)
         return self

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS, Ledger
+from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.formulation.curves import ServiceCurves
 from libra_opt.formulation.ways import Ways, cards_for
 
@@ -183,7 +184,8 @@ def _cells(
     slot_starts = np.append(True, (level[1:] != level[:-1]) | (ways.stage[way[1:]] != ways.stage[way[:-1]])) if len(level) else np.zeros(0, dtype=np.bool_)  # noqa: FBT003
     slots_per_level = np.bincount(level[slot_starts], minlength=len(job))
     whole = slots_per_level == stages[job]
-    whole &= ~_outdone(ways, job, level, way, amount, whole)
+    counted = _counted(ledger, ways, way, amount)
+    whole &= ~_outdone(job, level, way, amount[:, counted], whole)
     stays = whole[level]
     renumber = np.cumsum(whole) - 1
     level, way, amount, surely, slot_starts = renumber[level[stays]], way[stays], amount[stays], surely[stays], slot_starts[stays]
@@ -235,8 +237,21 @@ def _without_twins(ways: Ways, level: _Indices, way: _Indices, amount: _Ints, su
     return level[stays], way[stays], amount[stays], surely[stays]
 
 
-def _outdone(ways: Ways, job: _Indices, level: _Indices, way: _Indices, amount: _Ints, whole: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Tell which levels hold cell by cell what the next level of their job holds."""
+def _counted(ledger: Ledger, ways: Ways, way: _Indices, amount: _Ints) -> npt.NDArray[np.bool_]:
+    """Tell which resources count: those that can run short somewhere, or whose change is charged; of the others more is never worse."""
+    n = ledger.n_resources
+    counted = np.array([resource.costly for resource in ledger.resources]) | np.array(ledger.resize_ms, dtype=np.int64).reshape(-1, n).any(axis=0)
+    for row in (*ledger.reserved, *(tuple(limit != UNLIMITED for limit in ceiling) for ceiling in ledger.ceiling)):
+        counted |= np.array(row, dtype=np.bool_)
+    key = ways.stage[way] * max(1, len(ledger.pools)) + ways.pool[way]
+    most = np.zeros((len(ledger.lo) * max(1, len(ledger.pools)), n))
+    np.maximum.at(most, key, amount)
+    wanted = most.reshape(-1, max(1, len(ledger.pools)), n).sum(axis=0)
+    return np.asarray(counted | (wanted[: len(ledger.pools)] > np.array(ledger.capacity, dtype=np.float64).reshape(-1, n)).any(axis=0))
+
+
+def _outdone(job: _Indices, level: _Indices, way: _Indices, amount: _Ints, whole: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Tell which levels hold cell by cell, of what counts, what the next level of their job holds."""
     n_levels = len(job)
     if n_levels < 2:
         return np.zeros(n_levels, dtype=np.bool_)

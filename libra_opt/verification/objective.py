@@ -47,12 +47,13 @@ def worths(reading: Reading) -> list[float]:
     """Return the worth `a` of one fully served period of every job, as the policy `weighted_throughput` has it."""
     ledger, options = reading.ledger, reading.state.options
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
+    cards_per_quantum = ledger.resources[reading.cards].step.as_integer_ratio() if reading.cards >= 0 else (1, 1)
     per_class = {job.priority: float(options.priority_base) ** job.priority for job in reading.state.jobs}
     worth = []
     for j, job in enumerate(reading.state.jobs):
         work = _stated_work(job, options.throughput, reading.state.period.seconds)
         if work is None:
-            work = _cards_of_work(ledger, j, reading.cards, totals)
+            work = _cards_of_work(reading, j, totals, cards_per_quantum)
         worth.append(job.weight * per_class[job.priority] * work)
     return worth
 
@@ -64,21 +65,19 @@ def _stated_work(job: Job, throughput: str, seconds: float) -> float | None:
     return None if rate is None else seconds * rate
 
 
-def _cards_of_work(ledger: Ledger, j: int, cards: int, totals: Sequence[int]) -> float:
+def _cards_of_work(reading: Reading, j: int, totals: Sequence[int], cards_per_quantum: Ratio) -> float:
     """Return the cards of the demand, else the dominant share of the cluster in cards."""
+    ledger, cards = reading.ledger, reading.cards
     rows = ledger.stage_of[j]
-    per_quantum = ledger.resources[cards].step if cards >= 0 else None
-    demanded = sum(ledger.demand[s][cards] for s in rows) if per_quantum is not None else 0
-    if demanded and per_quantum is not None:
-        return demanded * per_quantum.numerator / per_quantum.denominator
-    columns = range(ledger.n_resources)
-    asked = [sum(ledger.demand[s][r] + ledger.need[s][r] for s in rows) for r in columns]
+    p, q = cards_per_quantum
+    demanded = sum([ledger.demand[s][cards] for s in rows]) if cards >= 0 else 0
+    if demanded:
+        return demanded * p / q
+    asked = [sum(column) for column in zip(*(ledger.demand[s] for s in rows), *(ledger.need[s] for s in rows), strict=True)]
     if not any(asked):
-        asked = [sum(ledger.lo[s][r] for s in rows) for r in columns]
-    share = max((amount / total for amount, total in zip(asked, totals, strict=True) if total > 0), default=0.0)
-    if per_quantum is None or not totals[cards]:
-        return share
-    return share * (totals[cards] * per_quantum.numerator / per_quantum.denominator)
+        asked = [sum(column) for column in zip(*(ledger.lo[s] for s in rows), strict=True)]
+    share = max((amount / total for amount, total in zip(asked, totals, strict=True) if total), default=0.0)
+    return share * (totals[cards] * p / q) if cards >= 0 and totals[cards] else share
 
 
 def _shortfall(reading: Reading, measured: Measured) -> float:

@@ -115,24 +115,31 @@ class _AmountReader:
     def __init__(self, resources: tuple[Resource, ...], broken: list[Broken]) -> None:
         self.resources = resources
         self.index = {resource.name: r for r, resource in enumerate(resources)}
-        self.known: dict[str, dict[WrittenAmount, int]] = {resource.name: {} for resource in resources}
+        self.known: dict[tuple[str, WrittenAmount], int] = {}
+        self.vectors: dict[tuple[tuple[str, WrittenAmount], ...], Vector] = {}
         self.broken = broken
 
     def vector(self, amounts: Mapping[str, WrittenAmount], where: str, fraction_breaks: Rule) -> Vector | None:
         """Return the amounts in quanta, or None (and list the faults) where one of them cannot be read as whole quanta."""
-        values = [0] * len(self.resources)
-        readable = True
-        for name, written in amounts.items():
-            known = self.known.get(name)
-            quanta = None if known is None else known.get(written)
-            if quanta is None:
+        key = tuple(amounts.items())
+        vector = self.vectors.get(key)
+        if vector is None:
+            values = [0] * len(self.resources)
+            readable = True
+            for name, written in key:
                 quanta = self._read(name, written, f"{where}.{name}", fraction_breaks)
-                readable &= quanta is not None
-            if quanta is not None:
-                values[self.index[name]] = quanta
-        return tuple(values) if readable else None
+                if quanta is None:
+                    readable = False
+                else:
+                    values[self.index[name]] = quanta
+            if readable:
+                vector = self.vectors[key] = tuple(values)
+        return vector
 
     def _read(self, name: str, written: WrittenAmount, where: str, fraction_breaks: Rule) -> int | None:
+        known = self.known.get((name, written))
+        if known is not None:
+            return known
         if name not in self.index:
             self.broken.append(Broken("format", where, f"unknown resource {name!r}", 1.0))
             return None
@@ -147,7 +154,7 @@ class _AmountReader:
             message = f"{written!r} is not a whole number of quanta of {resource.quantum} {resource.unit}"
             self.broken.append(Broken(fraction_breaks, where, message, float(rest)))
             return None
-        self.known[name][written] = quanta
+        self.known[name, written] = quanta
         return quanta
 
 

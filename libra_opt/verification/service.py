@@ -18,6 +18,7 @@ from libra_opt.verification.reading import Reading, Vector
 __all__ = ["CERTAIN", "Curve", "Measured", "Ratio", "curve_of", "curve_of_stage", "largest_intensity", "measure", "pace"]
 
 Ratio = tuple[int, int]
+_Key = tuple[tuple[float, ...], tuple[Ratio, ...]]
 _Points = tuple[tuple[Fraction, Fraction], ...]
 
 
@@ -65,7 +66,7 @@ def measure(reading: Reading) -> Measured:
     """Measure every job that runs and could be read."""
     ledger = reading.ledger
     demanding = tuple(r for r, resource in enumerate(ledger.resources) if resource.compressible)
-    curves: dict[tuple[tuple[float, ...], _Points | None], Curve] = {}
+    curves: dict[_Key, Curve] = {}
     services: list[Ratio] = [(0, 1)] * len(ledger.jobs)
     paces: list[Ratio] = [(0, 1)] * len(ledger.lo)
     for j, rows in enumerate(ledger.stage_of):
@@ -123,13 +124,14 @@ def curve_of_stage(ledger: Ledger, s: int) -> Curve:
     return _curve(ledger, s, {})
 
 
-def _curve(ledger: Ledger, s: int, known: dict[tuple[tuple[float, ...], _Points | None], Curve]) -> Curve:
+def _curve(ledger: Ledger, s: int, known: dict[_Key, Curve]) -> Curve:
     intensity, points = ledger.intensity[s], ledger.curve[s]
     if not intensity and points is None:
         return CERTAIN
-    curve = known.get((intensity, points))
+    key = intensity, tuple(number.as_integer_ratio() for point in points or () for number in point)
+    curve = known.get(key)
     if curve is None:
-        curve = known[intensity, points] = curve_of(intensity, points)
+        curve = known[key] = curve_of(intensity, points)
     return curve
 
 

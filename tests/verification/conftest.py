@@ -86,7 +86,10 @@ class Stage:
         self.demand = [dice.choice((0, dice.randint(1, 12))), 0, dice.choice((0, dice.randint(1, 300))), 0, dice.choice((0, dice.randint(1, 50)))]
         self.need = [0, dice.choice((0, dice.randint(1, 200))), 0, dice.choice((0, dice.randint(1, 99))), 0]
         self.lo = [u * dice.choice((0, 0, 1, 2)) for u in self.unit]
-        self.hi = [UNLIMITED if dice.random() < 0.6 else u * (-(-max(lo, d, n, 1) // u) + 40) for u, lo, d, n in zip(self.unit, self.lo, self.demand, self.need, strict=True)]
+        self.hi = [
+            UNLIMITED if dice.random() < 0.6 else u * (-(-max(lo, d, n, 1) // u) + 40)
+            for u, lo, d, n in zip(self.unit, self.lo, self.demand, self.need, strict=True)
+        ]
         self.current: list[int] | None = None
         self.at = self.pool = -1
         self.held: list[int] = []
@@ -132,13 +135,16 @@ class Stage:
 
     def ask(self) -> list[int]:
         full = min(Fraction(1), self.top) / max(self.speeds.values())
-        return [min(h, u * ceil(max(Fraction(lo), Fraction(n), d * full) / u)) for u, lo, n, d, h in zip(self.unit, self.lo, self.need, self.demand, self.hi, strict=True)]
+        return [
+            min(h, u * ceil(max(Fraction(lo), Fraction(n), d * full) / u))
+            for u, lo, n, d, h in zip(self.unit, self.lo, self.need, self.demand, self.hi, strict=True)
+        ]
 
     def settle(self, dice: Random, service: Fraction, charges: Sequence[int], *, spare: bool) -> int:
         """Choose a pool, what is held and what was held before; return the charge in ms (the last of `charges` is for migrating)."""
         self.pool = dice.choice(list(self.speeds))
         self.held = self.least(self.pool, service)
-        how = dice.choice(("start", "keep", "keep memory", "resize", "migrate"))
+        how = dice.choice(("start", "start", "keep", "keep", "keep memory", "resize", "migrate"))
         paid = 0
         if how in ("keep", "keep memory"):
             self.at = self.pool
@@ -146,7 +152,7 @@ class Stage:
             self.held = self.least(self.pool, service, memory)
             if how == "keep":
                 self.held[GPU] = min(self.hi[GPU], self.held[GPU] + self.unit[GPU] * dice.randint(0, 3))
-                self.current = [self.held[GPU], memory, dice.randint(0, 50), dice.randint(0, 50), dice.randint(0, 50)]
+                self.current = [self.held[GPU], memory, *(dice.choice((self.held[CPU:], [dice.randint(0, 50) for _ in range(CPU, N)])))]
             else:
                 self.current = [self.held[GPU] + 1, memory, *self.held[CPU:]]
                 paid = charges[GPU]
@@ -207,7 +213,14 @@ def compose_plan(seed: int, n_jobs: int = 6, n_pools: int = 3, n_queues: int = 2
                 entry = job["stages"][0]
                 entry["history"] = [{"gpu": 1}]
                 forecast.append(
-                    {"job": f"j{j}", "stage": "s0", "method": "test", "demand": entry.pop("demand"), "need": entry.pop("need"), "demand_intensity": entry.pop("demand_intensity")}
+                    {
+                        "job": f"j{j}",
+                        "stage": "s0",
+                        "method": "test",
+                        "demand": entry.pop("demand"),
+                        "need": entry.pop("need"),
+                        "demand_intensity": entry.pop("demand_intensity"),
+                    }
                 )
             for r in range(N):
                 if q >= 0:
