@@ -70,8 +70,8 @@ param floor_units{s in S, r in R} := ceil(max(lo[s, r], n[s, r]) / u[s, r]);
 param top{s in S} := level[s, points[s]];
 # No allocation of R14 has more units than these: neither a least one, nor one that is kept.
 param plain_reach{s in S, r in R} := max(
-  floor_units[s, r], ceil(cur[s, r] / u[s, r]), max{k in K} (if (s, k) in ALLOWED then ceil(d[s, r] * top[s] / (v[s, k] * u[s, r]) + 0.001) else 0));
-param reach{s in S, r in R} := if r in CARDS then max(plain_reach[s, r], max{k in K} (if k in EXCLUSIVE and (s, k) in ALLOWED then
+  floor_units[s, r], ceil(cur[s, r] / u[s, r]), max{k in {0} union K} (if (s, k) in ALLOWED then ceil(d[s, r] * top[s] / (v[s, k] * u[s, r]) + 0.001) else 0));
+param reach{s in S, r in R} := if r in CARDS then max(plain_reach[s, r], max{k in {0} union K} (if k in EXCLUSIVE and (s, k) in ALLOWED then
     (if card_mem[k] > 0 then ceil(plain_reach[s, memory] * u[s, memory] / (card_mem[k] * u[s, r]) + 0.001) else 0) else 0))
   else plain_reach[s, r];
 param total{r in R} := sum{k in K} C[k, r];
@@ -162,10 +162,10 @@ s.t. R14_floor{s in S, r in R}:
   sum{(s, k) in ALLOWED} x[s, k, r] <= floor_units[s, r] + (reach[s, r] - floor_units[s, r]) * (1 - by_floor[s, r]);
 s.t. R14_pace{s in S, r in R: d[s, r] > 0}:
   sum{(s, k) in ALLOWED} v[s, k] * u[s, r] * (x[s, k, r] - z[s, k]) + strict
-  <= d[s, r] * l[s] + (max{k in K} (if (s, k) in ALLOWED then v[s, k] * u[s, r] * reach[s, r] else 0) + strict) * (1 - by_pace[s, r]);
+  <= d[s, r] * l[s] + (max{k in {0} union K} (if (s, k) in ALLOWED then v[s, k] * u[s, r] * reach[s, r] else 0) + strict) * (1 - by_pace[s, r]);
 s.t. R14_memory{s in S, r in CARDS}:
   sum{(s, k) in ALLOWED: k in EXCLUSIVE} (card_mem[k] * u[s, r] * (x[s, k, r] - z[s, k]) - u[s, memory] * x[s, k, memory]) + strict
-  <= (max{k in K} (if k in EXCLUSIVE then card_mem[k] * u[s, r] * reach[s, r] else 0) + strict) * (1 - by_memory[s, r]);
+  <= (max{k in {0} union K} (if k in EXCLUSIVE then card_mem[k] * u[s, r] * reach[s, r] else 0) + strict) * (1 - by_memory[s, r]);
 s.t. R14_memory_exclusive{s in S, r in CARDS}: by_memory[s, r] <= sum{(s, k) in ALLOWED: k in EXCLUSIVE} z[s, k];
 # Keep: in its pool, exactly what it has of every resource whose charge is above a threshold.
 s.t. R14_keep_here{s in STAYING, r in R, k in K: resize[job[s], r] > 0 and k = at[s]}: keep[s, r] <= z[s, k];

@@ -25,6 +25,8 @@ CPU = {"name": "cpu", "unit": "cores", "quantum": 1, "compressible": True, "cost
 MEM = {"name": "mem", "unit": "GiB", "quantum": 1, "compressible": False, "costly": False}
 NET = {"name": "net", "unit": "GB/s", "quantum": 0.5, "compressible": True, "costly": False}
 
+CURVES = ([[0.5, 0.75], [1, 1]], [[0, 0.25], [1, 1]], [[0.5, 0.5], [1, 0.75], [2, 1]], [[1, 0.8]], [[0, 0.5]], [[0, 0.2], [0.5, 0.8], [1, 0.8]])
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -40,9 +42,8 @@ class Shape:
 
 
 TINY = Shape(jobs=4, stages=2, all_stages=6, pools=2, queues=2, most=8, resources=((GPU, GPU_MEM), (GPU, GPU_MEM, CPU), (GPU, GPU_MEM, CPU)))
-LARGER = Shape(
-    jobs=8, stages=3, all_stages=20, pools=3, queues=3, most=40, resources=((GPU, GPU_MEM, CPU, MEM, NET), (GPU, GPU_MEM, CPU, MEM, NET), (CPU, GPU, MEM, GPU_MEM))
-)
+FIVE = (GPU, GPU_MEM, CPU, MEM, NET)
+LARGER = Shape(jobs=8, stages=3, all_stages=20, pools=3, queues=3, most=40, resources=(FIVE, FIVE, (CPU, GPU, MEM, GPU_MEM)))
 
 
 def states(shape: Shape = TINY) -> st.SearchStrategy[State]:
@@ -100,23 +101,9 @@ def _amount(most: int) -> st.SearchStrategy[int]:
 
 def _stage(draw: Draw, shape: Shape, resources: list[Document], pools: list[str], name: str) -> Document:
     unit = {"gpu": 2} if draw(_one_in(5)) else {"gpu_mem": 2} if draw(_one_in(8)) else {}
-    demand, least, greatest, need = {}, {}, {}, {}
-    for resource in resources:
-        r, whole = resource["name"], unit.get(resource["name"], 1)
-        demand[r] = draw(_amount(shape.most if resource["compressible"] else max(1, shape.most // 2)))
-        if draw(_one_in(3)):
-            least[r] = whole * draw(st.integers(0, max(1, demand[r] // (2 * whole))))
-        if draw(_one_in(3)):
-            greatest[r] = whole * max(-(-least.get(r, 0) // whole), draw(st.integers(0, 1 + shape.most // whole)))
-        if not resource["compressible"] and draw(_one_in(3)):
-            need[r] = draw(st.integers(0, shape.most))
-    stage: Document = {"name": name, "demand": demand, "min_quota": least, "max_quota": greatest}
+    stage: Document = {"name": name} | _amounts(draw, shape, resources, unit)
     if unit:
         stage["unit"] = unit["gpu"] if "gpu" in unit and draw(st.booleans()) else unit
-    if need:
-        stage["need"] = need
-    if draw(_one_in(8)):
-        stage["demand"] = {r: amount for r, amount in demand.items() if r not in ("gpu", "cpu")}
     if draw(_one_in(4)):
         stage["demand_intensity"] = draw(st.lists(st.sampled_from((0, 0.5, 1, 1.5, 2)), min_size=1, max_size=3))
     if draw(_one_in(4)):
@@ -127,7 +114,22 @@ def _stage(draw: Draw, shape: Shape, resources: list[Document], pools: list[str]
     return stage
 
 
-CURVES = ([[0.5, 0.75], [1, 1]], [[0, 0.25], [1, 1]], [[0.5, 0.5], [1, 0.75], [2, 1]], [[1, 0.8]], [[0, 0.5]], [[0, 0.2], [0.5, 0.8], [1, 0.8]])
+def _amounts(draw: Draw, shape: Shape, resources: list[Document], unit: Document) -> Document:
+    """Draw demand, quotas and need; the units divide the quotas."""
+    demand, least, greatest, need = {}, {}, {}, {}
+    for resource in resources:
+        r, whole = resource["name"], unit.get(resource["name"], 1)
+        demand[r] = draw(_amount(shape.most if resource["compressible"] else max(1, shape.most // 2)))
+        if draw(_one_in(3)):
+            least[r] = whole * draw(st.integers(0, max(1, demand[r] // (2 * whole))))
+        if draw(_one_in(3)):
+            greatest[r] = whole * max(-(-least.get(r, 0) // whole), draw(st.integers(0, 1 + shape.most // whole)))
+        if not resource["compressible"] and draw(_one_in(3)):
+            need[r] = draw(st.integers(0, shape.most))
+    if draw(_one_in(8)):
+        demand = {r: amount for r, amount in demand.items() if r not in ("gpu", "cpu")}
+    amounts: Document = {"demand": demand, "min_quota": least, "max_quota": greatest}
+    return amounts | ({"need": need} if need else {})
 
 
 def _job(draw: Draw, name: str, stages: list[Document], resources: list[Document], queues: list[str]) -> Document:

@@ -4,7 +4,7 @@ Amounts are drawn as arrays, one row per stage and one column per default resour
 Whatever runs already fits its pool by construction, so that a state is never contradictory.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
@@ -29,6 +29,7 @@ _GANG_SIZES: Final = np.array([1, 2, 4, 8, 16, 32, 64])
 _POOLS: Final = {"h100": 2.0, "a100": 1.0, "l40s": 0.5}
 _STAGES: Final = ("rollout", "reward", "train")
 _RIGID_CARDS: Final = 512
+_N_QUEUES: Final = 8
 
 _ASSUMED: Final = (
     "everything: drawn from a seeded generator, nothing was measured",
@@ -102,11 +103,14 @@ def _full(n_jobs: int, generator: np.random.Generator, contention: float) -> _Do
     fleet = _Fleet.draw(n_jobs, generator)
     held, place = fleet.holdings(generator, contention)
     pools = _pools(fleet, held, place, contention)
+    queue_of = generator.integers(_N_QUEUES, size=n_jobs)
+    cards = np.add.reduceat(held[:, 0], fleet.first[:-1]) if n_jobs else held[:0, 0]
+    used = np.bincount(queue_of, weights=cards, minlength=_N_QUEUES).astype(int).tolist()
     totals = {name: sum(pool[name] for pool in pools.values()) for name in _NAMES}
     return {
         "pools": [{"name": name, "capacity": capacity} for name, capacity in pools.items()],
-        "queues": _queues(generator, totals),
-        "jobs": _full_jobs(generator, fleet, held, place),
+        "queues": _queues(generator, totals, used),
+        "jobs": _full_jobs(generator, fleet, held, place, queue_of),
         "options": {"preemption_budget_seconds": 2 * n_jobs},
     }
 
@@ -177,25 +181,26 @@ def _pools(fleet: _Fleet, held: _Quanta, place: _Quanta, contention: float) -> d
     return pools
 
 
-def _queues(generator: np.random.Generator, totals: Mapping[str, float]) -> list[_Document]:
-    shares = generator.dirichlet(np.full(8, 4.0)).tolist()
+def _queues(generator: np.random.Generator, totals: Mapping[str, float], used: Sequence[int]) -> list[_Document]:
+    """Draw a queue for each entry of `used`, the cards it holds now: never above its ceiling, and never less than it reserves."""
+    shares = generator.dirichlet(np.full(_N_QUEUES, 4.0)).tolist()
     queues: list[_Document] = []
-    for q, share in enumerate(shares):
+    for q, (share, held) in enumerate(zip(shares, used, strict=True)):
         nominal = {name: int(0.9 * share * total) for name, total in totals.items()}
         queue: _Document = {"name": f"team-{q}", "nominal_quota": nominal}
         if q % 2:
-            queue["borrowing_limit"] = {"gpu": nominal["gpu"]}
+            queue["borrowing_limit"] = {"gpu": max(nominal["gpu"] // 2, held - nominal["gpu"])}
         if q % 4 == 0:
-            queue["lending_limit"] = {"gpu": nominal["gpu"] - nominal["gpu"] // 10}
+            queue["lending_limit"] = {"gpu": nominal["gpu"] - min(nominal["gpu"] // 4, held)}
         queues.append(queue)
     return queues
 
 
-def _full_jobs(generator: np.random.Generator, fleet: _Fleet, held: _Quanta, place: _Quanta) -> list[_Document]:
+def _full_jobs(generator: np.random.Generator, fleet: _Fleet, held: _Quanta, place: _Quanta, queue_of: _Quanta) -> list[_Document]:
     n_jobs = len(fleet.first) - 1
     weights = np.round(generator.uniform(0.5, 2.0, n_jobs), 2).tolist()
     priorities = (generator.random(n_jobs) < 0.1).astype(int).tolist()
-    queues = generator.integers(8, size=n_jobs).tolist()
+    queues = queue_of.tolist()
     preemptible = (generator.random(n_jobs) < 0.95).tolist()
     elapsed = generator.integers(60, 86_400, size=n_jobs).tolist()
     stages = _full_stages(fleet, held, place)

@@ -119,6 +119,8 @@ def _faults(kind: type[_Document], text: str, error: ValidationError) -> list[Fa
     errors = error.errors(include_url=False)
     if errors[0]["type"] == "json_invalid":
         return [Fault("", _not_json(str(errors[0]["ctx"]["error"])))]
+    if not errors[0]["loc"] and errors[0]["type"] != "fault":
+        return [fault_of(details, kind) for details in errors]
     for details in errors:
         if details["loc"] == ("format",):
             return [Fault("format", _other_format(kind, details["input"]))]
@@ -164,6 +166,6 @@ def _not_json(reason: str) -> str:
 
 def _other_format(kind: type[_Document], given: object) -> str:
     wanted = str(kind.model_fields["format"].default)
-    if given in _FORMATS:
-        return f"{shown(given)} is a {_FORMATS[str(given)]}, and a {kind.__name__.lower()} ({wanted!r}) is asked for; give one"
+    if isinstance(given, str) and given in _FORMATS:
+        return f"{shown(given)} is a {_FORMATS[given]}, and a {kind.__name__.lower()} ({wanted!r}) is asked for; give one"
     return f"{shown(given)} is not a format of this version, which reads {wanted!r}; convert the document or use the version it was written for"

@@ -108,7 +108,6 @@ _SENTENCES: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], str]]] = Mappi
         "dict_type": lambda value, _: f"{shown(value)} is not an object; write {{ ... }}",
         "model_type": lambda value, _: f"{shown(value)} is not an object; write {{ ... }}",
         "model_attributes_type": lambda value, _: f"{shown(value)} is not an object; write {{ ... }}",
-        "too_short": lambda _value, context: f"has {context['actual_length']} entries; give at least {context['min_length']}, or leave it out",
         "too_long": lambda _value, context: f"has more than {context['max_length']} entries, the most that are read; leave some out",
     }
 )

@@ -52,7 +52,7 @@ class FrozenMapping(dict[_Key, _Entry], Generic[_Key, _Entry]):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Validate as a JSON object and freeze it."""
-        keys, values = get_args(source)
+        keys, values = get_args(source) or (Any, Any)
         return frozen_schema(cls, handler.generate_schema(keys), handler.generate_schema(values))
 
 

@@ -169,7 +169,7 @@ class Job(StageFields, JobFields):
         Its stages, 1 to 64; a job of one stage may carry that stage's fields itself instead.
     """
 
-    stages: Annotated[tuple[Stage, ...], Field(min_length=1, max_length=64)] | None = None
+    stages: Annotated[tuple[Stage, ...], Field(max_length=64, json_schema_extra={"minItems": 1})] | None = None
 
     @cached_property
     def is_shorthand(self) -> bool:

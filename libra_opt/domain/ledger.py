@@ -219,11 +219,13 @@ class _Entry:
         else:
             for name in sorted(_STAGE_FIELDS & job.model_fields_set):
                 self._fault((*loc, name), "belongs to a stage once the job lists stages; move it there")
+            if not job.stages:
+                self._fault((*loc, "stages"), "lists no stage; give at least one, or leave it out")
             self._refuse_duplicates((*loc, "stages"), "name", [stage.name for stage in job.stages])
             for s, stage in enumerate(job.stages):
                 self._stage((*loc, "stages", s), stage, job)
         rows = range(first, len(ledger.lo))
-        running = any(ledger.current[s] is not None for s in rows)
+        running = ledger.current[first:].count(None) < len(rows)
         ledger.job_queue.append(queue)
         ledger.running.append(running)
         ledger.protected.append(running and (not job.preemptible or job.running_seconds < job.min_runtime_seconds))
@@ -259,7 +261,7 @@ class _Entry:
         unit = self.ones if stage.unit is None else self._unit(loc, stage.unit)
         self._check_quotas(loc, stage, lo, hi, unit)
         demand, need = self._demand(loc, stage)
-        if any(map(gt, need, hi)):
+        if hi is not self.free and any(map(gt, need, hi)):
             names = ", ".join(self.resources[r].name for r in range(len(need)) if need[r] > hi[r])
             ledger.warnings.append(f"{path_of(loc)} ({job.id!r}): the need of {names} is above max_quota and was cut to it; the stage may run out of memory")
             need = tuple(map(min, need, hi))

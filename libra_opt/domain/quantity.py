@@ -121,7 +121,7 @@ def render(quanta: int, unit: str, quantum: Fraction) -> int | float | str:
     """Write a whole number of quanta so that `parse` reads the same number back.
 
     Binary byte units are written with a suffix (``"160Gi"``), all others as a plain number in the unit; a number that a float would not
-    keep is written as a string of digits.
+    keep is written as a string of digits (in thousands of bytes, ``"..k"``, where the unit is one of bytes).
     """
     value = quanta * quantum
     if unit in _BINARY_UNITS and value:
@@ -135,7 +135,8 @@ def render(quanta: int, unit: str, quantum: Fraction) -> int | float | str:
     number = float(value)
     if exact(number) == value:
         return number
-    return _decimal_text(value)
+    factor = unit_factor(unit)
+    return _decimal_text(value) if factor is None else f"{_decimal_text(value * factor / 1000)}k"
 
 
 def _decimal_text(value: Fraction) -> str:
@@ -145,4 +146,4 @@ def _decimal_text(value: Fraction) -> str:
         scaled *= 10
         digits += 1
     text = str(scaled.numerator).rjust(digits + 1, "0")
-    return f"{text[:-digits]}.{text[-digits:]}"
+    return f"{text[:-digits]}.{text[-digits:]}" if digits else text

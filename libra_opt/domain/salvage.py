@@ -72,6 +72,8 @@ def _cut_element(elements: list[Any], i: int, rest: list[str | int], key: str) -
             return True
         case ("stages", int() as s, *inner) if isinstance(element.get("stages"), list):
             _cut_element(element["stages"], s, inner, "name")
+        case ("history", int() as t, *_) if isinstance(element.get("history"), list):
+            element["history"][t] = {}
         case (str() as field, str() as entry, *_) if field in _ENTRYWISE and isinstance(element.get(field), dict) and entry in element[field]:
             del element[field][entry]
         case (str() as field, *_):

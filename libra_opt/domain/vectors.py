@@ -1,6 +1,7 @@
 """Written amounts as vectors of whole quanta: every distinct amount is converted once, as states repeat the same few."""
 
 from collections.abc import Callable, Sequence
+from operator import getitem, itemgetter
 from typing import TypeAlias
 
 from libra_opt.domain.amounts import Amounts
@@ -10,6 +11,8 @@ from libra_opt.domain.resource import Resource
 __all__ = ["Vector", "Vectors"]
 
 Vector: TypeAlias = tuple[int, ...]
+
+_Pick: TypeAlias = Callable[[Vector], Vector] | None
 
 
 class _Column(dict[WrittenAmount, int]):
@@ -37,7 +40,9 @@ class Vectors:
     """
 
     def __init__(self, resources: Sequence[Resource], convert: Callable[[Resource, WrittenAmount], int]) -> None:
-        self._columns = {resource.name: (r, _Column(resource, convert)) for r, resource in enumerate(resources)}
+        self._names = tuple(resource.name for resource in resources)
+        self._columns = {resource.name: _Column(resource, convert) for resource in resources}
+        self._layouts: dict[tuple[str, ...], tuple[tuple[_Column, ...], _Pick]] = {}
 
     def convert(self, amounts: Amounts, default: Vector) -> Vector:
         """Return the amounts in whole quanta, and the default where one is missing.
@@ -49,19 +54,31 @@ class Vectors:
         ValueError
             An amount cannot be converted.
         """
-        values = list(default)
-        columns = self._columns
-        for name, written in amounts.items():
-            r, column = columns[name]
-            values[r] = column[written]
-        return tuple(values)
+        names = tuple(amounts)
+        columns, pick = self._layouts.get(names) or self._lay_out(names)
+        given = tuple(map(getitem, columns, amounts.values()))
+        return given if pick is None else pick(given + default)
+
+    def _lay_out(self, names: tuple[str, ...]) -> tuple[tuple[_Column, ...], _Pick]:
+        """Return the columns of amounts that are named in this order, and how the vector is picked from the amounts followed by the default."""
+        columns = tuple(self._columns[name] for name in names)
+        given = {name: position for position, name in enumerate(names)}
+        order = [given.get(name, len(names) + r) for r, name in enumerate(self._names)]
+        if names == self._names:
+            pick: _Pick = None
+        elif len(order) == 1:
+            pick = itemgetter(slice(order[0], order[0] + 1))
+        else:
+            pick = itemgetter(*order)
+        self._layouts[names] = columns, pick
+        return columns, pick
 
     def faults(self, amounts: Amounts) -> list[tuple[str, str]]:
         """Return what keeps the amounts from being converted: the resource, and why."""
         found = []
         for name, written in amounts.items():
             try:
-                self._columns[name][1][written]
+                self._columns[name][written]
             except KeyError:
                 found.append((name, f"unknown resource; this state has {', '.join(self._columns)}"))
             except ValueError as error:

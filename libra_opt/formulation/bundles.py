@@ -3,6 +3,9 @@
 Three nested layers, each sorted and contiguous in the one above: *levels* of a job, *slots* (one per stage) of a level, *cells* (one per way of the stage
 that reaches the level) of a slot. Choosing a bundle is choosing one level and one cell in each of its slots, so pools are picked stage by stage and no product of
 pool choices is ever formed.
+
+A grid need not hold every tick. Between two neighbouring levels a bundle's value is linear in its service, what it uses of passed-over resources grows at
+least linearly and of the others not at all; so what is used *surely* at the levels themselves bounds all that lies between (see `Bundles.surely`).
 """
 
 from dataclasses import dataclass
@@ -10,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from libra_opt.domain.ledger import CARD_MEMORY, CARDS, Ledger
-from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.formulation.curves import ServiceCurves
+from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.ways import Ways, cards_for
 
-__all__ = ["SERVICE_TOLERANCE", "TICK_TOLERANCE", "Bundles", "enumerate_bundles", "least_amounts"]
+__all__ = ["SERVICE_TOLERANCE", "TICK_TOLERANCE", "Bundles", "Window", "enumerate_bundles", "least_amounts"]
 
 SERVICE_TOLERANCE = 1e-12
 """Two services of a job that differ by less are one level."""
@@ -27,6 +29,15 @@ _BEYOND = 4.0e18
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Where a grid is fine: services of each job between which ticks become levels, shape ``(n_jobs,)``; an empty window has `low` above `high`."""
+
+    low: _Floats
+    high: _Floats
 
 
 @dataclass(frozen=True)
@@ -48,8 +59,8 @@ class Bundles:
     amount
         Of every cell, what the stage holds in quanta, shape ``(n_cells, n_resources)``.
     surely
-        Of every cell, what any level between the one below and this holds at least, shape ``(n_cells, n_resources)``: where every tick is a level
-        it equals `amount`; where ticks were passed over it is the fraction that is really used.
+        Of every cell, what it uses at least where ticks below it were passed over; the same as `amount` where none were,
+        shape ``(n_cells, n_resources)``.
     is_complete
         Whether every tick is a level.
     """
@@ -65,65 +76,113 @@ class Bundles:
     is_complete: bool
 
 
-def enumerate_bundles(ledger: Ledger, job_order: _Indices, curves: ServiceCurves, ways: Ways, most_ticks: int) -> Bundles:
+@dataclass(frozen=True)
+class _Grid:
+    """Candidate levels, and of which way and resource every tick inside the window is among them."""
+
+    job: _Indices
+    service: _Floats
+    is_inside: _Flags
+    is_ticked: _Flags
+
+
+def enumerate_bundles(tables: Tables, curves: ServiceCurves, ways: Ways, most_ticks: int, window: Window | None = None) -> Bundles:
     """Return the bundles of all jobs.
 
     Parameters
     ----------
     most_ticks
-        Most levels one resource of one way may add; where it has more ticks an even share of them is taken, and `surely` says what lies between.
+        Most levels one resource of one way may add; where it has more ticks an even share of them is taken.
+    window
+        Where ticks become levels, and then only those of costly resources; everywhere and of all resources unless given.
     """
-    n_jobs = len(job_order)
-    position = np.empty(n_jobs, dtype=np.intp)
-    position[job_order] = np.arange(n_jobs)
-    stage_job = _stage_jobs(ledger, position)
-    way_job = stage_job[ways.stage] if len(ways.stage) else np.zeros(0, dtype=np.intp)
-    demand = np.array(ledger.demand, dtype=np.float64).reshape(-1, ledger.n_resources)[ways.stage]
-    unit = np.array(ledger.unit, dtype=np.int64).reshape(-1, ledger.n_resources)[ways.stage]
-    job, service, passed = _levels(n_jobs, stage_job, way_job, curves, ways, demand, unit, most_ticks)
-    return _cells(ledger, n_jobs, stage_job, way_job, curves, ways, demand, unit, job, service, passed)
+    demand, unit = tables.demand[ways.stage], tables.unit[ways.stage]
+    grid = _levels(tables, curves, ways, demand, unit, most_ticks, window)
+    return _cells(tables, curves, ways, demand, unit, grid, is_whole=window is None)
 
 
-def _stage_jobs(ledger: Ledger, position: _Indices) -> _Indices:
-    counts = np.array([len(rows) for rows in ledger.stage_of], dtype=np.intp)
-    return np.repeat(position, counts) if len(counts) else np.zeros(0, dtype=np.intp)
+def _levels(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, unit: _Ints, most_ticks: int, window: Window | None) -> _Grid:
+    wanted = demand > 0
+    stage, job = ways.stage, tables.stage_job[ways.stage]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_level = np.where(wanted, ways.speed[:, None] / demand, np.inf)
+        at_floor = np.where(wanted, ways.floor * per_level, np.inf)
+        lowest = np.minimum(at_floor.min(axis=1, initial=np.inf), curves.top[stage])
+        highest = np.minimum(np.where(wanted, ways.ceiling * per_level, np.inf).min(axis=1, initial=np.inf), curves.top[stage])
+    least, most = _range(tables, ways, curves.at(stage, lowest), curves.at(stage, highest))
+    row, level, is_ticked = _ticks(tables, curves, ways, per_level * unit, wanted, unit, lowest, highest, most_ticks, window)
+    kink_way, kink_resource = np.nonzero(wanted & (ways.floor > 0) & (at_floor > lowest[:, None]) & (at_floor < highest[:, None]))
+    every = np.arange(len(stage))
+    row = np.concatenate([row, every, every, kink_way])
+    level = np.concatenate([level, lowest, highest, at_floor[kink_way, kink_resource]])
+    bend_stage, bend = _bends(curves)
+    able = np.flatnonzero(most >= 0)
+    jobs = [job[row], able, tables.stage_job[bend_stage]]
+    services = [curves.at(stage[row], level), most[able], bend]
+    if window is not None:
+        edged = able[window.low[able] <= window.high[able]]
+        jobs += [edged, edged]
+        services += [np.clip(window.low[edged], least[edged], most[edged]), np.clip(window.high[edged], least[edged], most[edged])]
+    level_job, service = _distinct(np.concatenate(jobs), np.concatenate(services), least, most)
+    inside = np.ones(len(level_job), dtype=np.bool_)
+    if window is not None:
+        inside = (service > window.low[level_job] + SERVICE_TOLERANCE) & (service <= window.high[level_job] + SERVICE_TOLERANCE)
+    return _Grid(level_job, service, inside, is_ticked)
 
 
-def _levels(
-    n_jobs: int,
-    stage_job: _Indices,
-    way_job: _Indices,
+def _ticks(
+    tables: Tables,
     curves: ServiceCurves,
     ways: Ways,
-    demand: _Floats,
+    tick: _Floats,
+    wanted: _Flags,
     unit: _Ints,
+    lowest: _Floats,
+    highest: _Floats,
     most_ticks: int,
-) -> tuple[_Indices, _Floats, npt.NDArray[np.bool_]]:
-    """Return job and service of every candidate level, sorted, and per way and resource whether ticks were passed over."""
+    window: Window | None,
+) -> tuple[_Indices, _Floats, _Flags]:
+    """Return way and level of the ticks, and of which way and resource none was passed over."""
+    if window is not None:
+        job = tables.stage_job[ways.stage]
+        lowest = np.maximum(lowest, curves.pace(ways.stage, np.maximum(0.0, window.low[job])))
+        highest = np.minimum(highest, np.where(window.high[job] < 0, -1.0, curves.pace(ways.stage, np.maximum(0.0, window.high[job]))))
+        matters = wanted & tables.costly
+        wanted = np.where(matters.any(axis=1)[:, None], matters, wanted)
     with np.errstate(divide="ignore", invalid="ignore"):
-        per_level = np.where(demand > 0, ways.speed[:, None] / demand, np.inf)
-        lowest = np.minimum(np.where(demand > 0, ways.floor * per_level, np.inf).min(axis=1, initial=np.inf), curves.top[ways.stage])
-        highest = np.minimum(np.where(demand > 0, ways.ceiling * per_level, np.inf).min(axis=1, initial=np.inf), curves.top[ways.stage])
-        tick = per_level * unit
-        first = np.where(demand > 0, np.maximum(ways.floor // unit, np.ceil(lowest[:, None] / tick * (1 - TICK_TOLERANCE))), 1)
-        last = np.where(demand > 0, np.minimum(ways.ceiling // unit, np.floor(highest[:, None] / tick * (1 + TICK_TOLERANCE))), 0)
+        first = np.where(wanted, np.maximum(ways.floor // unit, np.ceil(lowest[:, None] / tick * (1 - TICK_TOLERANCE))), 1)
+        last = np.where(wanted, np.minimum(ways.ceiling // unit, np.floor(highest[:, None] / tick * (1 + TICK_TOLERANCE))), 0)
     n_ticks = np.maximum(last - first + 1, 0)
-    passed = n_ticks > most_ticks
+    is_passed = n_ticks > most_ticks
     taken = np.minimum(n_ticks, most_ticks).astype(np.intp)
     row, column = np.divmod(np.repeat(np.arange(taken.size), taken.ravel()), max(1, taken.shape[1]))
-    step = _ramp(taken.ravel())
-    stretch = np.where(passed, (n_ticks - 1) / max(1, most_ticks - 1), 1.0)[row, column]
-    level = (first[row, column] + np.round(step * stretch)) * tick[row, column]
-    every = np.arange(len(ways.stage))
-    row = np.concatenate([row, every, every])
-    level = np.concatenate([level, lowest, highest])
-    job = way_job[row]
-    service = curves.at(ways.stage[row], level)
-    bend_job, bend = _bends(stage_job, curves)
-    least, most = _range(n_jobs, stage_job, ways, curves, lowest, highest)
-    with_ways = np.flatnonzero(most >= 0)
-    job = np.concatenate([job, with_ways, bend_job])
-    service = np.concatenate([service, most[with_ways], bend])
+    stretch = np.where(is_passed, (n_ticks - 1) / max(1, most_ticks - 1), 1.0)[row, column]
+    level = (first[row, column] + np.round(_ramp(taken.ravel()) * stretch)) * tick[row, column]
+    return row, level, wanted & ~is_passed
+
+
+def _bends(curves: ServiceCurves) -> tuple[_Indices, _Floats]:
+    inner = curves.service[:, 1:-1]
+    stage, point = np.nonzero(np.isfinite(inner))
+    return stage, inner[stage, point]
+
+
+def _range(tables: Tables, ways: Ways, low: _Floats, high: _Floats) -> tuple[_Floats, _Floats]:
+    """Return least and most service per job over its ways; a job with a stage without ways has most -1."""
+    n_stages = len(tables.stage)
+    least, most = np.full(n_stages, -1.0), np.full(n_stages, -1.0)
+    starts = np.flatnonzero(np.append(True, ways.stage[1:] != ways.stage[:-1])) if len(ways.stage) else np.zeros(0, dtype=np.intp)  # noqa: FBT003
+    if len(starts):
+        least[ways.stage[starts]] = np.minimum.reduceat(low, starts)
+        most[ways.stage[starts]] = np.maximum.reduceat(high, starts)
+    if not n_stages:
+        return least, most
+    job_least, job_most = np.minimum.reduceat(least, tables.first_stage[:-1]), np.minimum.reduceat(most, tables.first_stage[:-1])
+    return np.minimum(job_least, job_most), job_most
+
+
+def _distinct(job: _Indices, service: _Floats, least: _Floats, most: _Floats) -> tuple[_Indices, _Floats]:
+    """Return levels within their job's range, sorted, each once."""
     inside = (service >= least[job] - SERVICE_TOLERANCE) & (service <= most[job])
     job, service = job[inside], service[inside]
     order = np.lexsort((service, job))
@@ -131,25 +190,7 @@ def _levels(
     if len(job):
         last_of_run = np.append((job[1:] != job[:-1]) | (service[1:] - service[:-1] > SERVICE_TOLERANCE), True)  # noqa: FBT003
         job, service = job[last_of_run], service[last_of_run]
-    return job, service, passed
-
-
-def _bends(stage_job: _Indices, curves: ServiceCurves) -> tuple[_Indices, _Floats]:
-    inner = curves.service[:, 1:-1]
-    stage, _ = np.nonzero(np.isfinite(inner))
-    return stage_job[stage], inner[np.isfinite(inner)]
-
-
-def _range(n_jobs: int, stage_job: _Indices, ways: Ways, curves: ServiceCurves, lowest: _Floats, highest: _Floats) -> tuple[_Floats, _Floats]:
-    """Return least and most service per job over its ways; a job with a stage without ways has most -1."""
-    n_stages = len(stage_job)
-    stage_least, stage_most = np.full(n_stages, np.inf), np.full(n_stages, -1.0)
-    np.minimum.at(stage_least, ways.stage, curves.at(ways.stage, lowest))
-    np.maximum.at(stage_most, ways.stage, curves.at(ways.stage, highest))
-    least, most = np.full(n_jobs, np.inf), np.full(n_jobs, np.inf)
-    np.minimum.at(least, stage_job, stage_least)
-    np.minimum.at(most, stage_job, stage_most)
-    return np.minimum(least, most), most
+    return job, service
 
 
 def _ramp(counts: _Indices) -> _Indices:
@@ -158,105 +199,85 @@ def _ramp(counts: _Indices) -> _Indices:
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
 
 
-def _cells(
-    ledger: Ledger,
-    n_jobs: int,
-    stage_job: _Indices,
-    way_job: _Indices,
-    curves: ServiceCurves,
-    ways: Ways,
-    demand: _Floats,
-    unit: _Ints,
-    job: _Indices,
-    service: _Floats,
-    passed: npt.NDArray[np.bool_],
-) -> Bundles:
-    first_way = np.searchsorted(way_job, np.arange(n_jobs + 1))
-    per_level = (first_way[1:] - first_way[:-1])[job]
+def _cells(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, unit: _Ints, grid: _Grid, *, is_whole: bool) -> Bundles:
+    n_jobs, job, service = tables.n_jobs, grid.job, grid.service
+    first_way = np.searchsorted(tables.stage_job[ways.stage], np.arange(n_jobs + 1))
+    per_level = np.diff(first_way)[job]
     level = np.repeat(np.arange(len(job)), per_level)
     way = np.repeat(first_way[job], per_level) + _ramp(per_level)
     pace = curves.pace(ways.stage[way], service[level])
-    amount, surely = _least(ledger, ways, demand, unit, passed, way, pace)
-    fits = (amount <= ways.ceiling[way]).all(axis=1)
-    level, way, amount, surely = level[fits], way[fits], amount[fits], surely[fits]
-    level, way, amount, surely = _without_twins(ways, level, way, amount, surely)
-    stages = np.bincount(stage_job, minlength=n_jobs)
+    used = demand[way] * (pace / ways.speed[way])[:, None]
+    amount = _rounded_up(tables, ways, unit, way, used)
+    stays = (amount <= ways.ceiling[way]).all(axis=1)
+    stays &= ~_twins(ways, level, way, amount)
+    level, way, amount, used = level[stays], way[stays], amount[stays], used[stays]
     slot_starts = np.append(True, (level[1:] != level[:-1]) | (ways.stage[way[1:]] != ways.stage[way[:-1]])) if len(level) else np.zeros(0, dtype=np.bool_)  # noqa: FBT003
-    slots_per_level = np.bincount(level[slot_starts], minlength=len(job))
-    whole = slots_per_level == stages[job]
-    counted = _counted(ledger, ways, way, amount)
-    whole &= ~_outdone(job, level, way, amount[:, counted], whole)
-    stays = whole[level]
-    renumber = np.cumsum(whole) - 1
-    level, way, amount, surely, slot_starts = renumber[level[stays]], way[stays], amount[stays], surely[stays], slot_starts[stays]
-    job, service = job[whole], service[whole]
+    stages = np.diff(tables.first_stage)
+    whole = np.bincount(level[slot_starts], minlength=len(job)) == stages[job]
+    if is_whole:
+        whole &= ~_outdone(job, level, way, amount[:, _counted(tables, ways, way, amount)], whole)
+    if not whole.all():
+        stays = whole[level]
+        level, way, amount, used, slot_starts = (np.cumsum(whole) - 1)[level[stays]], way[stays], amount[stays], used[stays], slot_starts[stays]
+        job, service, is_inside = job[whole], service[whole], grid.is_inside[whole]
+    else:
+        is_inside = grid.is_inside
+    surely = amount.astype(np.float64)
+    if not (is_whole and grid.is_ticked[demand > 0].all()):
+        is_known = grid.is_ticked[way] & is_inside[level][:, None]
+        surely = np.where(is_known, surely, np.maximum(ways.floor[way], np.minimum(used, surely)))
     first_cell = np.append(np.flatnonzero(slot_starts), len(level))
     first_slot = np.append(0, np.cumsum(stages[job]))
     first_level = np.searchsorted(job, np.arange(n_jobs + 1))
-    return Bundles(job, service, first_level, first_slot, first_cell, way, amount, surely, is_complete=not passed.any())
+    is_complete = is_whole and bool(grid.is_ticked[demand > 0].all())
+    return Bundles(job, service, first_level, first_slot, first_cell, way, amount, surely, is_complete)
 
 
-def _least(
-    ledger: Ledger, ways: Ways, demand: _Floats, unit: _Ints, passed: npt.NDArray[np.bool_], way: _Indices, pace: _Floats
-) -> tuple[_Ints, _Floats]:
-    """Return the least amounts of each way at each pace level, and what lies surely below them where ticks were passed over."""
-    used = demand[way] * (pace / ways.speed[way])[:, None]
-    amount = _rounded_up(ledger, ways, unit, way, used)
-    if not passed.any():
-        return amount, amount.astype(np.float64)
-    return amount, np.where(passed[way], np.maximum(ways.floor[way], np.minimum(used, amount)), amount)
-
-
-def least_amounts(ledger: Ledger, ways: Ways, way: _Indices, pace: _Floats) -> _Ints:
+def least_amounts(tables: Tables, ways: Ways, way: _Indices, pace: _Floats) -> _Ints:
     """Return the least amounts, in quanta, of each way at each pace level, shape ``(n, n_resources)`` (R5, R8, R9)."""
-    demand = np.array(ledger.demand, dtype=np.float64).reshape(-1, ledger.n_resources)[ways.stage[way]]
-    unit = np.array(ledger.unit, dtype=np.int64).reshape(-1, ledger.n_resources)
-    return _rounded_up(ledger, ways, unit[ways.stage], way, demand * (pace / ways.speed[way])[:, None])
+    used = tables.demand[ways.stage[way]] * (pace / ways.speed[way])[:, None]
+    return _rounded_up(tables, ways, tables.unit[ways.stage], way, used)
 
 
-def _rounded_up(ledger: Ledger, ways: Ways, unit: _Ints, way: _Indices, used: _Floats) -> _Ints:
-    units = used / unit[way]
-    whole = np.minimum(np.ceil(units - TICK_TOLERANCE * np.maximum(1.0, units)), _BEYOND / unit[way])
-    amount = np.maximum(ways.floor[way], whole.astype(np.int64) * unit[way])
-    names = [resource.name for resource in ledger.resources]
-    if CARDS in names and CARD_MEMORY in names:
-        card, memory = names.index(CARDS), names.index(CARD_MEMORY)
-        if ledger.resources[memory].compressible:
-            cards = cards_for(amount[:, memory], ways.card_ratio[way], unit[way, card])
-            amount[:, card] = np.where(cards < 0, np.iinfo(np.int64).max, np.maximum(amount[:, card], cards))
+def _rounded_up(tables: Tables, ways: Ways, unit: _Ints, way: _Indices, used: _Floats) -> _Ints:
+    step = unit[way]
+    units = used / step
+    whole = np.ceil(units - TICK_TOLERANCE * np.maximum(1.0, units))
+    np.minimum(whole, _BEYOND / step, out=whole)
+    amount = np.maximum(ways.floor[way], whole.astype(np.int64) * step)
+    if tables.memory >= 0 and tables.compressible[tables.memory] and (tables.card_ratio[:, 1] > 0).any():
+        cards = cards_for(amount[:, tables.memory], tables.card_ratio[ways.pool[way]], step[:, tables.card])
+        amount[:, tables.card] = np.where(cards < 0, np.iinfo(np.int64).max, np.maximum(amount[:, tables.card], cards))
     return amount
 
 
-def _without_twins(ways: Ways, level: _Indices, way: _Indices, amount: _Ints, surely: _Floats) -> tuple[_Indices, _Indices, _Ints, _Floats]:
-    """Drop a cell that holds the same in the same pool as the one before it."""
+def _twins(ways: Ways, level: _Indices, way: _Indices, amount: _Ints) -> _Flags:
+    """Tell which cells hold the same in the same pool as the one before them."""
     if len(level) < 2:
-        return level, way, amount, surely
-    twin = (level[1:] == level[:-1]) & (ways.stage[way[1:]] == ways.stage[way[:-1]]) & (ways.pool[way[1:]] == ways.pool[way[:-1]])
-    twin &= (amount[1:] == amount[:-1]).all(axis=1)
-    stays = np.append(True, ~twin)  # noqa: FBT003
-    return level[stays], way[stays], amount[stays], surely[stays]
+        return np.zeros(len(level), dtype=np.bool_)
+    near = np.flatnonzero((way[1:] == way[:-1] + 1) & (ways.stage[way[1:]] == ways.stage[way[:-1]]) & (ways.pool[way[1:]] == ways.pool[way[:-1]])) + 1
+    twin = np.zeros(len(level), dtype=np.bool_)
+    twin[near] = (amount[near] == amount[near - 1]).all(axis=1)
+    return twin
 
 
-def _counted(ledger: Ledger, ways: Ways, way: _Indices, amount: _Ints) -> npt.NDArray[np.bool_]:
-    """Tell which resources count: those that can run short somewhere, or whose change is charged; of the others more is never worse."""
-    n = ledger.n_resources
-    counted = np.array([resource.costly for resource in ledger.resources]) | np.array(ledger.resize_ms, dtype=np.int64).reshape(-1, n).any(axis=0)
-    for row in (*ledger.reserved, *(tuple(limit != UNLIMITED for limit in ceiling) for ceiling in ledger.ceiling)):
-        counted |= np.array(row, dtype=np.bool_)
-    key = ways.stage[way] * max(1, len(ledger.pools)) + ways.pool[way]
-    most = np.zeros((len(ledger.lo) * max(1, len(ledger.pools)), n))
-    np.maximum.at(most, key, amount)
-    wanted = most.reshape(-1, max(1, len(ledger.pools)), n).sum(axis=0)
-    return np.asarray(counted | (wanted[: len(ledger.pools)] > np.array(ledger.capacity, dtype=np.float64).reshape(-1, n)).any(axis=0))
+def _counted(tables: Tables, ways: Ways, way: _Indices, amount: _Ints) -> _Flags:
+    """Tell which resources count: those that can run short somewhere, are capped or reserved for a queue, or whose change is charged."""
+    n_pools = max(1, len(tables.capacity))
+    most = np.zeros((len(tables.stage) * n_pools, amount.shape[1]))
+    np.maximum.at(most, ways.stage[way] * n_pools + ways.pool[way], amount)
+    wanted = most.reshape(-1, n_pools, amount.shape[1]).sum(axis=0)
+    short = (wanted[: len(tables.capacity)] > tables.capacity).any(axis=0)
+    return np.asarray(tables.limited | tables.costly | tables.resize_ms.any(axis=0) | short)
 
 
-def _outdone(job: _Indices, level: _Indices, way: _Indices, amount: _Ints, whole: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _outdone(job: _Indices, level: _Indices, way: _Indices, amount: _Ints, whole: _Flags) -> _Flags:
     """Tell which levels hold cell by cell, of what counts, what the next level of their job holds."""
     n_levels = len(job)
     if n_levels < 2:
         return np.zeros(n_levels, dtype=np.bool_)
     first = np.searchsorted(level, np.arange(n_levels + 1))
-    count = first[1:] - first[:-1]
+    count = np.diff(first)
     candidate = np.append((job[1:] == job[:-1]) & (count[1:] == count[:-1]) & whole[1:], False)  # noqa: FBT003
     cell = np.flatnonzero(candidate[level])
     above = cell + count[level[cell]]

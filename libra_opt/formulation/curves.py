@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.quantity import exact
+from libra_opt.formulation.tables import Tables
 
 __all__ = ["ServiceCurves", "service_curves"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
-_PLAIN = ((0.0, 1.0), (0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,23 @@ class ServiceCurves:
         return _interpolate(self.service, self.level, self.peak, stage, service)
 
 
-def service_curves(ledger: Ledger) -> ServiceCurves:
-    """Return the service curves of all stages of a ledger."""
-    points = [
-        _PLAIN if curve is None and not intensity and any(demand) else _breakpoints(intensity, curve, any(demand))
-        for intensity, curve, demand in zip(ledger.intensity, ledger.curve, ledger.demand, strict=True)
-    ]
+def service_curves(ledger: Ledger, tables: Tables) -> ServiceCurves:
+    """Return the service curves of all stages, in canonical order."""
+    kinds: dict[tuple[tuple[float, ...], Sequence[tuple[object, object]] | None, bool], int] = {}
+    wanted = tables.demand.any(axis=1).tolist()
+    kind = np.array(
+        [kinds.setdefault((ledger.intensity[s], ledger.curve[s], has_demand), len(kinds)) for s, has_demand in zip(tables.stage.tolist(), wanted, strict=True)],
+        dtype=np.intp,
+    )
+    points = [_breakpoints(*key) for key in kinds]
     width = max((len(levels) for levels, _ in points), default=1)
     level, service = np.full((len(points), width), np.inf), np.full((len(points), width), np.inf)
-    for s, (levels, services) in enumerate(points):
-        level[s, : len(levels)] = levels
-        service[s, : len(levels)] = services
+    for i, (levels, services) in enumerate(points):
+        level[i, : len(levels)] = levels
+        service[i, : len(levels)] = services
     top = np.array([levels[-1] for levels, _ in points])
     peak = np.array([services[-1] for _, services in points])
-    return ServiceCurves(level, service, top, peak)
+    return ServiceCurves(level[kind], service[kind], top[kind], peak[kind])
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,6 @@ from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Action, PlannedJob, PlannedStage
 from libra_opt.domain.state import State
 from libra_opt.formulation.bundles import least_amounts
-from libra_opt.formulation.curves import ServiceCurves, service_curves
 from libra_opt.formulation.program import Choice, Program, Score
 from libra_opt.formulation.reasons import explain
 from libra_opt.formulation.spare import share_spare
@@ -33,17 +32,18 @@ class Decoded:
 
 def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> Decoded:
     """Return the plan that `choice` stands for, its spare handed out where the options say so."""
-    curves = service_curves(ledger)
+    tables = program.tables
     cells = choice[choice >= 0]
     way = program.bundles.way[cells]
     stage, pool = program.ways.stage[way], program.ways.pool[way]
+    row_of = tables.stage[stage]
     amount = program.bundles.amount[cells]
     if state.options.spare:
-        amount = share_spare(ledger, stage, pool, amount)
+        amount = share_spare(ledger, row_of, pool, amount)
     runs = program.runs(choice)
-    service = _service(ledger, program, curves, runs, way, amount)
+    service = _service(program, runs, way, amount)
     first = np.cumsum(np.append(0, np.where(runs, np.diff(program.first_stage), 0)))
-    actions = [_action(ledger, int(j), bool(runs[i]), stage[first[i] : first[i + 1]], pool, amount, int(first[i])) for i, j in enumerate(program.job_order)]
+    actions = [_action(ledger, int(j), bool(runs[i]), row_of[first[i] : first[i + 1]], pool, amount, int(first[i])) for i, j in enumerate(program.job_order)]
     reasons = explain(ledger, program, choice, actions, service)
     jobs: list[PlannedJob | None] = [None] * program.n_jobs
     names = [resource.name for resource in ledger.resources]
@@ -59,14 +59,14 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> De
             for row, source in zip(range(first[i], first[i + 1]), job.all_stages, strict=False)
         )
         jobs[j] = PlannedJob(id=job.id, action=actions[i], service=float(service[i]), stages=stages, reason=reasons[i])
-    score = _score(ledger, program, curves, choice, service, way)
+    score = _score(program, choice, service, way)
     return Decoded(tuple(job for job in jobs if job is not None), score, _utilisation(ledger, pool, amount))
 
 
-def _service(ledger: Ledger, program: Program, curves: ServiceCurves, runs: npt.NDArray[np.bool_], way: _Indices, amount: _Ints) -> _Floats:
+def _service(program: Program, runs: npt.NDArray[np.bool_], way: _Indices, amount: _Ints) -> _Floats:
     """R5 to R7: return the service of every job from what its stages hold."""
     stage = program.ways.stage[way]
-    demand = np.array(ledger.demand, dtype=np.float64).reshape(-1, ledger.n_resources)[stage]
+    curves, demand = program.curves, program.tables.demand[stage]
     with np.errstate(divide="ignore", invalid="ignore"):
         level = np.where(demand > 0, program.ways.speed[way, None] * amount / demand, np.inf).min(axis=1, initial=np.inf)
     stage_service = curves.at(stage, np.minimum(level, curves.top[stage]))
@@ -94,7 +94,7 @@ def _action(ledger: Ledger, job: int, is_run: bool, stage: _Indices, pool: _Indi
     return "shrink" if shrinks else "keep"
 
 
-def _score(ledger: Ledger, program: Program, curves: ServiceCurves, choice: Choice, service: _Floats, way: _Indices) -> Score:
+def _score(program: Program, choice: Choice, service: _Floats, way: _Indices) -> Score:
     """Return the tiers at the final services; the spare itself does not count towards guarantees."""
     plain = program.score(choice)
     runs, cells = program.runs(choice), choice[choice >= 0]
@@ -103,7 +103,7 @@ def _score(ledger: Ledger, program: Program, curves: ServiceCurves, choice: Choi
     shortfall = plain.shortfall
     if shortfall > 0:
         owner = program.cell_job[cells]
-        least = least_amounts(ledger, program.ways, way, curves.pace(program.ways.stage[way], service[owner]))
+        least = least_amounts(program.tables, program.ways, way, program.curves.pace(program.ways.stage[way], service[owner]))
         used = np.zeros_like(program.shared.floor)
         np.add.at(used, program.queue[owner], np.maximum(least, program.bundles.amount[cells]) / program.scale)
         shortfall = float((np.maximum(0.0, program.shared.floor - used) / program.shared.nominal).sum())

@@ -7,22 +7,26 @@ import numpy.typing as npt
 
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.state import State
-from libra_opt.formulation.bundles import Bundles, enumerate_bundles
-from libra_opt.formulation.curves import service_curves
+from libra_opt.formulation.bundles import Bundles, Window, enumerate_bundles
+from libra_opt.formulation.curves import ServiceCurves, service_curves
 from libra_opt.formulation.policy import weighted_throughput
 from libra_opt.formulation.program import Program, freeze
 from libra_opt.formulation.shared import SharedRows, shared_rows
+from libra_opt.formulation.tables import Tables, tabulate
 from libra_opt.formulation.ways import Ways, placements
 
-__all__ = ["encode"]
+__all__ = ["encode", "refine"]
+
+_Floats = npt.NDArray[np.float64]
 
 _EXACT = float(1 << 50)
 """Sums up to here are exact in floating point; larger amounts are counted in coarser units."""
 
-_TICKS = ((50, 4096), (400, 256), (2_000, 64))
-"""Most ticks per resource and way, by the number of stages; beyond the last, `_FEWEST_TICKS`."""
+_WHOLE_WAYS = 150
+"""Up to this many ways every tick is a level; beyond, the grid starts coarse and is refined where prices point."""
 
-_FEWEST_TICKS = 24
+_MOST_TICKS = 4096
+_MOST_FINE_TICKS = 16
 
 
 def encode(state: State, ledger: Ledger) -> Program:
@@ -35,32 +39,41 @@ def encode(state: State, ledger: Ledger) -> Program:
     ledger
         The same state in whole quanta, forecasts entered.
     """
-    order = np.array(sorted(range(len(ledger.jobs)), key=ledger.jobs.__getitem__), dtype=np.intp)
-    curves = service_curves(ledger)
-    ways = placements(ledger, order)
-    n_stages = len(ledger.lo)
-    most_ticks = next((ticks for stages, ticks in _TICKS if n_stages <= stages), _FEWEST_TICKS)
-    bundles = enumerate_bundles(ledger, order, curves, ways, most_ticks)
-    worth = weighted_throughput(state, ledger)[order]
+    tables = tabulate(ledger)
+    curves = service_curves(ledger, tables)
+    ways = placements(ledger, tables)
+    shared = shared_rows(ledger, tables, curves, state.options.preemption_budget_seconds)
+    worth = weighted_throughput(state, ledger, tables)
     per_ms = worth / (1000.0 * state.period.seconds * state.options.hold_periods)
-    queue = np.array(ledger.job_queue, dtype=np.intp)[order]
-    running, protected = np.array(ledger.running, dtype=np.bool_)[order], np.array(ledger.protected, dtype=np.bool_)[order]
-    holding = np.array([sum(ledger.current[s] is not None for s in ledger.stage_of[j]) for j in order], dtype=np.float64)
-    first_stage = np.append(0, np.cumsum([len(ledger.stage_of[j]) for j in order])).astype(np.intp)
-    cell_ms, cell_moved = _charges(ledger, order, ways, bundles)
-    amount, surely, shared, scale = _scale(bundles, shared_rows(ledger, curves, state.options.preemption_budget_seconds))
+    nowhere = Window(np.ones(tables.n_jobs), np.full(tables.n_jobs, -1.0))
+    is_small = len(ways.stage) <= _WHOLE_WAYS
+    bundles = enumerate_bundles(tables, curves, ways, _MOST_TICKS) if is_small else enumerate_bundles(tables, curves, ways, _MOST_FINE_TICKS, nowhere)
+    return _program(tables, curves, ways, shared, worth, per_ms, bundles)
+
+
+def refine(program: Program, window: Window) -> Program:
+    """Return the same program on a grid that is fine inside `window`."""
+    bundles = enumerate_bundles(program.tables, program.curves, program.ways, _MOST_FINE_TICKS, window)
+    return _program(program.tables, program.curves, program.ways, program.limits, program.worth, program.per_ms, bundles)
+
+
+def _program(
+    tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRows, worth: _Floats, per_ms: _Floats, bundles: Bundles
+) -> Program:
+    cell_ms, cell_moved = _charges(tables, ways, bundles)
+    amount, surely, scaled, scale = _scale(bundles, shared)
     program = Program(
+        tables=tables,
+        curves=curves,
         bundles=bundles,
         ways=ways,
-        shared=shared,
-        job_order=order,
-        queue=np.where(queue >= 0, queue, len(ledger.queues)),
+        limits=shared,
+        shared=scaled,
         worth=worth,
         per_ms=per_ms,
-        wait_ms=np.where(running, np.array(ledger.evict_ms, dtype=np.float64)[order], 0.0),
-        lost=np.where(protected, worth, 0.0),
-        n_wait_moves=holding,
-        first_stage=first_stage,
+        wait_ms=np.where(tables.running, tables.evict_ms, 0.0),
+        lost=np.where(tables.protected, worth, 0.0),
+        n_wait_moves=np.add.reduceat(tables.holds.astype(np.float64), tables.first_stage[:-1]) if tables.n_jobs else np.zeros(0),
         cell_ms=cell_ms,
         cell_moved=cell_moved,
         amount=amount,
@@ -71,29 +84,23 @@ def encode(state: State, ledger: Ledger) -> Program:
     return program
 
 
-def _charges(ledger: Ledger, order: npt.NDArray[np.intp], ways: Ways, bundles: Bundles) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def _charges(tables: Tables, ways: Ways, bundles: Bundles) -> tuple[_Floats, npt.NDArray[np.bool_]]:
     """R11: return the charge of every cell in milliseconds, and whether it changes what its stage holds now."""
-    n = ledger.n_resources
-    stage = ways.stage[bundles.way]
-    nothing = (0,) * n
-    has = np.array([held is not None for held in ledger.current], dtype=np.bool_)
-    held = np.array([held or nothing for held in ledger.current], dtype=np.int64).reshape(-1, n)
-    here = np.array(ledger.current_pool, dtype=np.intp)
-    job_of = np.repeat(np.arange(len(ledger.jobs)), [len(rows) for rows in ledger.stage_of])
-    migrate = np.array(ledger.migrate_ms, dtype=np.float64)[job_of]
-    resize = np.array(ledger.resize_ms, dtype=np.float64).reshape(-1, n)[job_of]
-    stays = ways.pool[bundles.way] == here[stage]
-    differs = bundles.amount != held[stage]
-    resized = (resize[stage] * differs).max(axis=1, initial=0.0)
-    charge = np.where(has[stage], np.where(stays, resized, migrate[stage]), 0.0)
-    costly = np.array([resource.costly or not resource.compressible for resource in ledger.resources])
-    moved = has[stage] & (~stays | (differs & costly).any(axis=1))
+    charge, moved = np.zeros(len(bundles.way)), np.zeros(len(bundles.way), dtype=np.bool_)
+    held = np.flatnonzero(tables.holds[ways.stage[bundles.way]])
+    if len(held):
+        way = bundles.way[held]
+        stage = ways.stage[way]
+        job = tables.stage_job[stage]
+        stays = ways.pool[way] == tables.here[stage]
+        differs = bundles.amount[held] != tables.held[stage]
+        resized = (tables.resize_ms[job] * differs).max(axis=1, initial=0)
+        charge[held] = np.where(stays, resized, tables.migrate_ms[job])
+        moved[held] = ~stays | (differs & (tables.costly | ~tables.compressible)).any(axis=1)
     return charge, moved
 
 
-def _scale(
-    bundles: Bundles, shared: SharedRows
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], SharedRows, npt.NDArray[np.float64]]:
+def _scale(bundles: Bundles, shared: SharedRows) -> tuple[_Floats, _Floats, SharedRows, _Floats]:
     """Count every resource in the coarsest unit that loses nothing, or, beyond 2^50, little: amounts round up, limits down."""
     amount = bundles.amount
     divisor = np.gcd.reduce(amount, axis=0) if len(amount) else np.ones(amount.shape[1], dtype=np.int64)

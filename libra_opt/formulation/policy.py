@@ -10,11 +10,14 @@ from libra_opt.domain.job import Job
 from libra_opt.domain.ledger import CARDS, Ledger
 from libra_opt.domain.options import Options
 from libra_opt.domain.state import State
+from libra_opt.formulation.tables import Tables
 
 __all__ = ["weighted_throughput"]
 
+_Floats = npt.NDArray[np.float64]
 
-def weighted_throughput(state: State, ledger: Ledger) -> npt.NDArray[np.float64]:
+
+def weighted_throughput(state: State, ledger: Ledger, tables: Tables) -> _Floats:
     """Return weight x priority_base^priority x (rate or work) per job.
 
     Parameters
@@ -23,21 +26,24 @@ def weighted_throughput(state: State, ledger: Ledger) -> npt.NDArray[np.float64]
         Jobs with weights, priorities and rates.
     ledger
         The same state in whole quanta, forecasts entered.
+    tables
+        The ledger's arrays.
 
     Returns
     -------
     numpy.ndarray
-        Worth of one fully served period, shape ``(n_jobs,)``, never negative; see "Worth" in `models/allocation.md`.
+        Worth of one fully served period, in canonical order, shape ``(n_jobs,)``, never negative; see "Worth" in `models/allocation.md`.
     """
-    work = _work(ledger)
+    work = _work(ledger, tables)
     options = state.options
-    for j, job in enumerate(state.jobs):
+    jobs = [state.jobs[j] for j in tables.job_order.tolist()]
+    for position, job in enumerate(jobs):
         rate = _rate(job, options, state.period.seconds)
         if rate is not None:
-            work[j] = rate
-    weight = np.array([job.weight for job in state.jobs], dtype=np.float64)
-    priority = np.array([job.priority for job in state.jobs], dtype=np.float64)
-    return weight * options.priority_base**priority * work
+            work[position] = rate
+    weight = np.array([job.weight for job in jobs], dtype=np.float64)
+    priority = np.array([job.priority for job in jobs], dtype=np.float64)
+    return np.asarray(weight * options.priority_base**priority * work)
 
 
 def _rate(job: Job, options: Options, period_seconds: float) -> float | None:
@@ -47,26 +53,25 @@ def _rate(job: Job, options: Options, period_seconds: float) -> float | None:
     return None if per_second is None else per_second * period_seconds
 
 
-def _work(ledger: Ledger) -> npt.NDArray[np.float64]:
-    n_jobs = len(ledger.jobs)
-    if n_jobs == 0:
+def _work(ledger: Ledger, tables: Tables) -> _Floats:
+    if tables.n_jobs == 0:
         return np.zeros(0)
     names = [resource.name for resource in ledger.resources]
-    first = np.array([rows.start for rows in ledger.stage_of])
-    asked = np.add.reduceat(np.array(ledger.demand, dtype=np.float64) + np.array(ledger.need, dtype=np.float64), first, axis=0)
-    least = np.add.reduceat(np.array(ledger.lo, dtype=np.float64), first, axis=0)
-    total = np.array(ledger.capacity, dtype=np.float64).sum(axis=0) if ledger.capacity else np.zeros(len(names))
-    cards, scale = np.zeros(n_jobs), 1.0
+    first = tables.first_stage[:-1]
+    demand = np.add.reduceat(tables.demand, first, axis=0)
+    asked = demand + np.add.reduceat(tables.need.astype(np.float64), first, axis=0)
+    least = np.add.reduceat(tables.lo.astype(np.float64), first, axis=0)
+    total = tables.capacity.astype(np.float64).sum(axis=0)
+    cards, scale = np.zeros(tables.n_jobs), 1.0
     if CARDS in names:
         r = names.index(CARDS)
         step = float(ledger.resources[r].step)
-        demand = np.add.reduceat(np.array(ledger.demand, dtype=np.float64), first, axis=0)
         cards = demand[:, r] * step
         scale = total[r] * step or 1.0
     return np.where(cards > 0, cards, np.where(asked.any(axis=1), _dominant(asked, total), _dominant(least, total)) * scale)
 
 
-def _dominant(amounts: npt.NDArray[np.float64], total: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _dominant(amounts: _Floats, total: _Floats) -> _Floats:
     present = total > 0
     if not present.any():
         return np.zeros(len(amounts))

@@ -7,7 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.formulation.bundles import Bundles
+from libra_opt.formulation.curves import ServiceCurves
 from libra_opt.formulation.shared import SharedRows
+from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.ways import Ways
 
 __all__ = ["Choice", "Program", "Score", "Usage", "TIE_TOLERANCE", "freeze"]
@@ -76,12 +78,10 @@ class Program:
 
     Attributes
     ----------
-    bundles, ways, shared
+    tables, curves, ways, bundles
         See their classes.
-    job_order
-        Of every position, the job's index in the state, shape ``(n_jobs,)``.
-    queue
-        Of every job, the row of its queue in the shared rows, shape ``(n_jobs,)``.
+    limits, shared
+        The shared rows in quanta, and in the units in which `amount` counts.
     worth
         Of every job, the value of one fully served period, shape ``(n_jobs,)``.
     per_ms
@@ -92,8 +92,6 @@ class Program:
         Of every job, its worth where it is protected, else 0, shape ``(n_jobs,)``.
     n_wait_moves
         Of every job, how many of its stages hold something now, shape ``(n_jobs,)``.
-    first_stage
-        Where each job's stages begin in a choice, shape ``(n_jobs + 1,)``.
     cell_ms
         Of every cell, its charge, shape ``(n_cells,)``.
     cell_moved
@@ -104,17 +102,17 @@ class Program:
         Per resource, how many quanta one unit of the shared rows is, shape ``(n_resources,)``.
     """
 
-    bundles: Bundles
+    tables: Tables
+    curves: ServiceCurves
     ways: Ways
+    bundles: Bundles
+    limits: SharedRows
     shared: SharedRows
-    job_order: _Indices
-    queue: _Indices
     worth: _Floats
     per_ms: _Floats
     wait_ms: _Floats
     lost: _Floats
     n_wait_moves: _Floats
-    first_stage: _Indices
     cell_ms: _Floats
     cell_moved: npt.NDArray[np.bool_]
     amount: _Floats
@@ -124,7 +122,22 @@ class Program:
     @property
     def n_jobs(self) -> int:
         """How many jobs there are."""
-        return len(self.job_order)
+        return self.tables.n_jobs
+
+    @property
+    def job_order(self) -> _Indices:
+        """Of every position, the job's index in the state, shape ``(n_jobs,)``."""
+        return self.tables.job_order
+
+    @property
+    def queue(self) -> _Indices:
+        """Of every job, the row of its queue in the shared rows, shape ``(n_jobs,)``."""
+        return self.tables.queue
+
+    @property
+    def first_stage(self) -> _Indices:
+        """Where each job's stages begin in a choice, shape ``(n_jobs + 1,)``."""
+        return self.tables.first_stage
 
     @property
     def n_cells(self) -> int:

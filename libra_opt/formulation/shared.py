@@ -1,6 +1,7 @@
 """The rows that jobs share: capacity (R1), queue ceilings and reserves (R10), the preemption budget (R12) and the guarantees of tier 3."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +9,7 @@ import numpy.typing as npt
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.formulation.curves import ServiceCurves
+from libra_opt.formulation.tables import Tables
 
 __all__ = ["SharedRows", "guarantee_floors", "shared_rows"]
 
@@ -48,7 +50,7 @@ class SharedRows:
     total: _Floats
 
 
-def shared_rows(ledger: Ledger, curves: ServiceCurves, budget_seconds: float | None) -> SharedRows:
+def shared_rows(ledger: Ledger, tables: Tables, curves: ServiceCurves, budget_seconds: float | None) -> SharedRows:
     """Return the shared rows of a ledger; amounts up to 2^53 quanta are exact."""
     n = ledger.n_resources
     capacity = np.array(ledger.capacity, dtype=np.float64).reshape(-1, n)
@@ -64,25 +66,29 @@ def shared_rows(ledger: Ledger, curves: ServiceCurves, budget_seconds: float | N
         promised = sum(kept)
         reserved[:-1, r] = [part * available // promised if promised > available else part for part in kept]
     floor = np.zeros_like(ceiling)
-    floor[:-1] = guarantee_floors(ledger, curves)
+    floor[:-1] = guarantee_floors(ledger, tables, curves)
     budget = np.inf if budget_seconds is None else float(int(budget_seconds * 1000))
     return SharedRows(capacity, ceiling, reserved, reserved.any(axis=0), floor, nominal, budget, capacity.sum(axis=0))
 
 
-def guarantee_floors(ledger: Ledger, curves: ServiceCurves) -> _Floats:
+def guarantee_floors(ledger: Ledger, tables: Tables, curves: ServiceCurves) -> _Floats:
     """Return min(nominal quota, ask) per queue and resource, shape ``(n_queues, n_resources)``."""
     n_queues, n = len(ledger.queues), ledger.n_resources
     nominal = np.array(ledger.nominal, dtype=np.float64).reshape(n_queues, n)
     if not nominal.any():
         return np.zeros((n_queues, n))
-    fastest = np.array([max((float(v) for _, v in allowed), default=1.0) for allowed in ledger.allowed])
-    used = np.array(ledger.demand, dtype=np.float64).reshape(-1, n) * (np.minimum(1.0, curves.top) / fastest)[:, None]
-    wanted = np.maximum(np.maximum(np.array(ledger.lo), np.array(ledger.need)), used).reshape(-1, n)
-    unit = np.array(ledger.unit, dtype=np.float64).reshape(-1, n)
-    units = wanted / unit
-    ask = np.minimum(np.array(ledger.hi, dtype=np.float64).reshape(-1, n), np.ceil(units - 1e-9 * np.maximum(1.0, units)) * unit)
-    queue = np.repeat(np.array(ledger.job_queue, dtype=np.intp), [len(rows) for rows in ledger.stage_of])
-    asked = np.zeros((n_queues, n))
-    inside = queue >= 0
-    np.add.at(asked, queue[inside], ask[inside])
+    speeds: dict[int, float] = {}
+    fastest = np.array([speeds.setdefault(id(ledger.allowed[s]), _fastest(ledger.allowed[s])) for s in tables.stage.tolist()])
+    used = tables.demand * (np.minimum(1.0, curves.top) / fastest)[:, None]
+    wanted = np.maximum(np.maximum(tables.lo, tables.need), used)
+    units = wanted / tables.unit
+    ask = np.minimum(tables.hi.astype(np.float64), np.ceil(units - 1e-9 * np.maximum(1.0, units)) * tables.unit)
+    queue = tables.queue[tables.stage_job]
+    asked = np.zeros((n_queues + 1, n))
+    np.add.at(asked, queue, ask)
+    asked = asked[:-1]
     return np.asarray(np.minimum(nominal, asked))
+
+
+def _fastest(allowed: tuple[tuple[int, Fraction], ...]) -> float:
+    return max((float(v) for _, v in allowed), default=1.0)

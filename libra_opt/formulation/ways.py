@@ -10,95 +10,88 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from libra_opt.domain.ledger import CARD_MEMORY, CARDS, Ledger
+from libra_opt.domain.ledger import Ledger
+from libra_opt.formulation.tables import Tables
 
-__all__ = ["Ways", "placements"]
+__all__ = ["Ways", "cards_for", "placements"]
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Ways:
-    """All feasible ways, sorted by job (in canonical order), stage and pool.
+    """All feasible ways, sorted by stage position, then pool name, kept before changed.
 
     Attributes
     ----------
     stage, pool
-        Indices into the ledger, shape ``(n_ways,)``.
+        Stage position and pool, shape ``(n_ways,)``.
     speed
         Shape ``(n_ways,)``.
     floor, ceiling
         Least and most amounts in quanta, whole units, shape ``(n_ways, n_resources)``; equal for a kept resource.
-    card_ratio
-        (p, q) of R9, ``gpu * p >= memory * q``; (1, 0) where cards are not exclusive; shape ``(n_ways, 2)``.
     """
 
-    stage: npt.NDArray[np.intp]
-    pool: npt.NDArray[np.intp]
+    stage: _Indices
+    pool: _Indices
     speed: _Floats
     floor: _Ints
     ceiling: _Ints
-    card_ratio: _Floats
 
 
-def placements(ledger: Ledger, job_order: npt.NDArray[np.intp]) -> Ways:
-    """Return the ways of all stages; a stage without any way keeps its job waiting.
-
-    Parameters
-    ----------
-    ledger
-        The state in whole quanta.
-    job_order
-        The canonical order of the jobs, shape ``(n_jobs,)``.
-    """
-    stage, pool, speed, kept = _enumerate(ledger, job_order)
-    n_resources = ledger.n_resources
-    if not len(stage):
-        empty = np.zeros((0, n_resources), dtype=np.int64)
-        return Ways(stage, pool, speed, empty, empty, np.zeros((0, 2)))
-    unit = np.array(ledger.unit, dtype=np.int64)[stage]
-    least = np.maximum(np.array(ledger.lo, dtype=np.int64), np.array(ledger.need, dtype=np.int64))[stage]
-    capacity = np.array(ledger.capacity, dtype=np.int64).reshape(-1, n_resources)[pool]
-    most = np.minimum(np.array(ledger.hi, dtype=np.int64)[stage], capacity)
+def placements(ledger: Ledger, tables: Tables) -> Ways:
+    """Return the ways of all stages; a stage without any way keeps its job waiting."""
+    stage, pool, speed, kept = _enumerate(ledger, tables)
+    unit = tables.unit[stage]
+    least = np.maximum(tables.lo, tables.need)[stage]
+    most = np.minimum(tables.hi[stage], tables.capacity[pool])
     floor = least + (-least) % unit
     ceiling = most - most % unit
-    _keep(ledger, stage, pool, kept, least, floor, ceiling)
-    ratio = np.array([(1, 0) if pair is None else pair for pair in ledger.card_ratio], dtype=np.float64)[pool]
-    feasible = np.asarray(((least <= ceiling) | kept).all(axis=1) & (floor <= ceiling).all(axis=1))
-    if any(pair is not None for pair in ledger.card_ratio):
-        _raise_cards(ledger, ratio, unit, floor, feasible)
-        feasible &= (floor <= ceiling).all(axis=1)
-    return Ways(stage[feasible], pool[feasible], speed[feasible], floor[feasible], ceiling[feasible], ratio[feasible])
+    rows = kept.any(axis=1).nonzero()[0]
+    if len(rows):
+        held, mask = tables.held[stage[rows]], kept[rows]
+        sound = (held >= least[rows]) & (held <= most[rows]) & (held % unit[rows] == 0)
+        floor[rows] = np.where(mask, held, floor[rows])
+        ceiling[rows] = np.where(mask, np.where(sound, held, -1), ceiling[rows])
+    feasible = ((least <= ceiling) & (floor <= ceiling)).all(axis=1)
+    if (tables.card_ratio[:, 1] > 0).any():
+        wanted = cards_for(floor[:, tables.memory], tables.card_ratio[pool], unit[:, tables.card])
+        floor[:, tables.card] = np.maximum(floor[:, tables.card], wanted)
+        feasible &= (wanted >= 0) & (floor[:, tables.card] <= ceiling[:, tables.card])
+    return Ways(stage[feasible], pool[feasible], speed[feasible], floor[feasible], ceiling[feasible])
 
 
-def _enumerate(
-    ledger: Ledger, job_order: npt.NDArray[np.intp]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], _Floats, npt.NDArray[np.bool_]]:
-    by_name = np.argsort(np.argsort(ledger.pools)) if ledger.pools else []
-    speeds: dict[object, list[tuple[int, float]]] = {}
+def _enumerate(ledger: Ledger, tables: Tables) -> tuple[_Indices, _Indices, _Floats, npt.NDArray[np.bool_]]:
+    by_name = np.argsort(np.argsort(ledger.pools)).tolist() if ledger.pools else []
+    sorted_options: dict[int, list[tuple[int, float]]] = {}
     stages: list[int] = []
     pools: list[int] = []
-    factors: list[float] = []
-    masks: list[tuple[bool, ...]] = []
-    nothing = (False,) * ledger.n_resources
-    for j in job_order:
-        modes = _modes(ledger.resize_ms[j])
-        for s in ledger.stage_of[j]:
-            allowed = ledger.allowed[s]
-            options = speeds.get(allowed)
-            if options is None:
-                options = sorted(((k, float(v)) for k, v in allowed), key=lambda option: by_name[option[0]])
-                speeds[allowed] = options
-            here = ledger.current_pool[s]
-            for k, v in options:
-                for mask in (*modes, nothing) if k == here else (nothing,):
-                    stages.append(s)
+    speeds: list[float] = []
+    masks: list[int] = []
+    kinds: dict[tuple[bool, ...], int] = {(False,) * ledger.n_resources: 0}
+    holds, here, job = tables.holds.tolist(), tables.here.tolist(), tables.stage_job.tolist()
+    order = tables.job_order.tolist()
+    for position, s in enumerate(tables.stage.tolist()):
+        allowed = ledger.allowed[s]
+        options = sorted_options.get(id(allowed))
+        if options is None:
+            options = sorted(((k, float(v)) for k, v in allowed), key=lambda option: by_name[option[0]])
+            sorted_options[id(allowed)] = options
+        for k, v in options:
+            if holds[position] and k == here[position]:
+                for mode in _modes(ledger.resize_ms[order[job[position]]]):
+                    stages.append(position)
                     pools.append(k)
-                    factors.append(v)
-                    masks.append(mask)
-    mask = np.array(masks, dtype=np.bool_).reshape(len(masks), ledger.n_resources)
-    return np.array(stages, dtype=np.intp), np.array(pools, dtype=np.intp), np.array(factors, dtype=np.float64), mask
+                    speeds.append(v)
+                    masks.append(kinds.setdefault(mode, len(kinds)))
+            stages.append(position)
+            pools.append(k)
+            speeds.append(v)
+            masks.append(0)
+    kept = np.array(list(kinds), dtype=np.bool_).reshape(len(kinds), ledger.n_resources)[np.array(masks, dtype=np.intp)]
+    return np.array(stages, dtype=np.intp), np.array(pools, dtype=np.intp), np.array(speeds, dtype=np.float64), kept
 
 
 @lru_cache(maxsize=1024)
@@ -107,30 +100,16 @@ def _modes(resize_ms: tuple[int, ...]) -> tuple[tuple[bool, ...], ...]:
     return tuple(tuple(charge > threshold for charge in resize_ms) for threshold in thresholds)
 
 
-def _keep(ledger: Ledger, stage: npt.NDArray[np.intp], pool: npt.NDArray[np.intp], kept: npt.NDArray[np.bool_], least: _Ints, floor: _Ints, ceiling: _Ints) -> None:
-    rows = kept.any(axis=1).nonzero()[0]
-    if not len(rows):
-        return
-    nothing = (0,) * ledger.n_resources
-    held = np.array([ledger.current[s] or nothing for s in stage[rows]], dtype=np.int64)
-    unit = np.array([ledger.unit[s] for s in stage[rows]], dtype=np.int64)
-    most = np.minimum(np.array([ledger.hi[s] for s in stage[rows]], dtype=np.int64), np.array(ledger.capacity, dtype=np.int64)[pool[rows]])
-    sound = (held >= least[rows]) & (held <= most) & (held % unit == 0)
-    mask = kept[rows]
-    floor[rows] = np.where(mask, held, floor[rows])
-    ceiling[rows] = np.where(mask, np.where(sound, held, -1), ceiling[rows])
-
-
-def _raise_cards(ledger: Ledger, ratio: _Floats, unit: _Ints, floor: _Ints, feasible: npt.NDArray[np.bool_]) -> None:
-    names = [resource.name for resource in ledger.resources]
-    card, memory = names.index(CARDS), names.index(CARD_MEMORY)
-    wanted = cards_for(floor[:, memory], ratio, unit[:, card])
-    feasible &= wanted >= 0
-    floor[:, card] = np.maximum(floor[:, card], wanted)
-
-
 def cards_for(memory: _Ints, ratio: _Floats, unit: _Ints) -> _Ints:
-    """Return the fewest cards, in whole units, that carry `memory` under R9; -1 where no number does."""
+    """Return the fewest cards, in whole units, that carry `memory` under R9; -1 where no number does.
+
+    Parameters
+    ----------
+    memory, unit
+        Quanta of memory and unit of cards, shape ``(n,)``.
+    ratio
+        (p, q) of R9, shape ``(n, 2)``.
+    """
     p, q = ratio[:, 0], ratio[:, 1]
     impossible = (p == 0) & (memory > 0)
     units = np.ceil(np.divide(memory * q, np.where(p == 0, 1.0, p) * unit) * (1 - 1e-12))

@@ -38,6 +38,8 @@ class Reading:
         ``[s]``: amounts, pool and place in the planned job; None, -1 and -1 for a stage that is not planned (or sits in an unknown pool).
     speed
         ``[s]``: numerator and denominator of the speed in that pool; (1, 1) where the pool is not allowed.
+    misplaced
+        Planned stages that do not sit in a pool they allow.
     sound
         ``[j]``: whether the job could be read in full, so that its service can be measured.
     broken
@@ -57,6 +59,7 @@ class Reading:
     pool: list[int]
     stage_at: list[int]
     speed: list[tuple[int, int]]
+    misplaced: list[int]
     sound: list[bool]
     broken: list[Broken]
 
@@ -99,6 +102,7 @@ def read(state: State, plan: Plan) -> Reading:
         pool=[-1] * n_stages,
         stage_at=[-1] * n_stages,
         speed=[(1, 1)] * n_stages,
+        misplaced=[],
         sound=[True] * n_jobs,
         broken=broken,
     )
@@ -127,7 +131,9 @@ class _AmountReader:
             values = [0] * len(self.resources)
             readable = True
             for name, written in key:
-                quanta = self._read(name, written, f"{where}.{name}", fraction_breaks)
+                quanta = self.known.get((name, written))
+                if quanta is None:
+                    quanta = self._read(name, written, f"{where}.{name}", fraction_breaks)
                 if quanta is None:
                     readable = False
                 else:
@@ -137,9 +143,6 @@ class _AmountReader:
         return vector
 
     def _read(self, name: str, written: WrittenAmount, where: str, fraction_breaks: Rule) -> int | None:
-        known = self.known.get((name, written))
-        if known is not None:
-            return known
         if name not in self.index:
             self.broken.append(Broken("format", where, f"unknown resource {name!r}", 1.0))
             return None
@@ -259,6 +262,7 @@ def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountR
             reading.speed[s] = speed.numerator, speed.denominator
             break
     else:
+        reading.misplaced.append(s)
         reading.sound[j] = False
     if held is None:
         reading.sound[j] = False

@@ -47,15 +47,11 @@ def maximum(reading: Reading) -> Iterator[Broken]:
 def placement(reading: Reading) -> Iterator[Broken]:
     """R4: every stage of a running job sits in a pool that it allows."""
     ledger = reading.ledger
-    for s, i in enumerate(reading.stage_at):
-        if i >= 0:
-            k = reading.pool[s]
-            allowed = ledger.allowed[s]
-            if k < 0 or all(other != k for other, _ in allowed):
-                planned = reading.planned[reading.job_of[s]]
-                name = "" if planned is None else planned.stages[i].pool
-                known = ", ".join(repr(ledger.pools[other]) for other, _ in allowed) or "none"
-                yield Broken("R4", f"{reading.stage_path(s)}.pool", f"{reading.stage_name(s)} sits in pool {name!r}; it allows {known}", 1.0)
+    for s in sorted(reading.misplaced):
+        planned = reading.planned[reading.job_of[s]]
+        name = "" if planned is None else planned.stages[reading.stage_at[s]].pool
+        known = ", ".join(repr(ledger.pools[k]) for k, _ in ledger.allowed[s]) or "none"
+        yield Broken("R4", f"{reading.stage_path(s)}.pool", f"{reading.stage_name(s)} sits in pool {name!r}; it allows {known}", 1.0)
 
 
 def need(reading: Reading) -> Iterator[Broken]:

@@ -7,7 +7,7 @@ combination of these that the rules on one job allow; then every combination of 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import lcm, prod
 
 from libra_opt.domain import Ledger, State
@@ -24,7 +24,7 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True)
 class Held:
-    """One allocation of a stage in a pool; `level` is None for an idle stage."""
+    """One allocation of a stage in a pool, and the service it gives the stage."""
 
     pool: int
     amounts: Vector
@@ -63,7 +63,7 @@ def _curve(ledger: Ledger, s: int) -> tuple[tuple[Fraction, Fraction], ...]:
 def _share_service(ledger: Ledger, s: int, share: Fraction) -> Fraction:
     """Read the service curve at a share of the demand."""
     points = _curve(ledger, s)
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         if x0 <= share <= x1:
             return y0 + (y1 - y0) * (share - x0) / (x1 - x0)
     return points[-1][1]
@@ -137,7 +137,7 @@ def _allocations(ledger: Ledger, s: int, most: int) -> list[Held]:
     return found
 
 
-def _least(ledger: Ledger, s: int, k: int, speed: Fraction, pace: Fraction) -> Vector:
+def _least(ledger: Ledger, s: int, speed: Fraction, pace: Fraction) -> Vector:
     """Return the least allocation, but for the floor that memory sets for exclusive cards."""
     return tuple(
         _round_up(max(Fraction(ledger.lo[s][r]), Fraction(ledger.need[s][r]), ledger.demand[s][r] * pace / speed), ledger.unit[s][r])
@@ -198,7 +198,7 @@ def _fitting(ledger: Ledger, j: int, s: int, every: list[Held], service: Fractio
     if all(held.service < service for held in every):
         return
     pace = _pace_level(ledger, s, service)
-    least = {k: _least(ledger, s, k, speed, pace) for k, speed in ledger.allowed[s]}
+    least = {k: _least(ledger, s, speed, pace) for k, speed in ledger.allowed[s]}
     for held in every:
         if held.service >= service and _holds_least_or_keeps(ledger, j, s, held, least[held.pool]):
             yield held, _paid(ledger, j, s, held)
@@ -267,9 +267,7 @@ class _Shared:
         n_resources = ledger.n_resources
         self.total = [sum(row[r] for row in ledger.capacity) for r in range(n_resources)]
         reserved = [sum(row[r] for row in ledger.reserved) for r in range(n_resources)]
-        self.reserved = [
-            [b if reserved[r] <= self.total[r] else b * self.total[r] // reserved[r] for r, b in enumerate(row)] for row in ledger.reserved
-        ]
+        self.reserved = [[b if reserved[r] <= self.total[r] else b * self.total[r] // reserved[r] for r, b in enumerate(row)] for row in ledger.reserved]
         self.lending_is_limited = [total > 0 for total in reserved]
         budget = state.options.preemption_budget_seconds
         self.budget = None if budget is None else round(exact(budget) * 1000)
@@ -333,7 +331,6 @@ class _Shared:
             return True
         use = self._use(plan)
         return all(
-            not self.lending_is_limited[r]
-            or sum(max(use[q][r], self.reserved[q][r]) for q in range(len(self.reserved))) + use[-1][r] <= self.total[r]
+            not self.lending_is_limited[r] or sum(max(use[q][r], self.reserved[q][r]) for q in range(len(self.reserved))) + use[-1][r] <= self.total[r]
             for r in range(self.ledger.n_resources)
         )

@@ -57,7 +57,7 @@ def _optimise(data: tuple[Path, ...], free: Callable[[str], bool] | None, time_l
         _must(glpk.glp_mpl_read_model(workspace, str(MODEL), 1), "read the model")
         for path in data:
             _must(glpk.glp_mpl_read_data(workspace, str(path)), f"read {path.name}:\n{path.read_text()}")
-        _must(glpk.glp_mpl_generate(workspace, None), "generate the model: a check failed")
+        _must(glpk.glp_mpl_generate(workspace, None), "generate the model")
         glpk.glp_mpl_build_prob(workspace, problem)
         for i in range(1, glpk.glp_get_num_rows(problem) + 1):
             if free is not None and free(glpk.glp_get_row_name(problem, i)):

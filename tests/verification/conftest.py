@@ -6,6 +6,7 @@ what every stage holds, then builds a cluster around it in which that is allowed
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
 from random import Random
 from typing import Any
@@ -65,7 +66,7 @@ def points_of(curve: list[list[float]] | None) -> list[tuple[Fraction, Fraction]
 
 
 def on_curve(points: list[tuple[Fraction, Fraction]], share: Fraction) -> Fraction:
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         if share <= x1:
             return y0 + (y1 - y0) * (share - x0) / (x1 - x0)
     return points[-1][1]
@@ -115,7 +116,7 @@ class Stage:
     def pace(self, service: Fraction) -> Fraction:
         if self.idle or self.served(Fraction(0)) >= service:
             return Fraction(0)
-        for low, high in zip(self.bends, self.bends[1:], strict=False):
+        for low, high in pairwise(self.bends):
             if self.served(high) >= service:
                 return low + (high - low) * (service - self.served(low)) / (self.served(high) - self.served(low))
         raise AssertionError(service)
@@ -139,6 +140,23 @@ class Stage:
             min(h, u * ceil(max(Fraction(lo), Fraction(n), d * full) / u))
             for u, lo, n, d, h in zip(self.unit, self.lo, self.need, self.demand, self.hi, strict=True)
         ]
+
+    def document(self, name: str) -> Document:
+        document: Document = {
+            "name": name,
+            "min_quota": written(self.lo),
+            "max_quota": {key: amount for (key, amount), h in zip(written(self.hi).items(), self.hi, strict=True) if h < UNLIMITED},
+            "unit": written(self.unit),
+            "demand": written(self.demand),
+            "need": {key: amount for key, amount in written(self.need).items() if key in ("gpu_mem", "mem")},
+            "demand_intensity": self.intensity,
+            "pools": {f"p{k}": float(v) for k, v in self.speeds.items()},
+        }
+        if self.curve is not None:
+            document["curve"] = self.curve
+        if self.current is not None:
+            document["allocation"] = {"pool": f"p{self.at}", "resources": written(self.current)}
+        return document
 
     def settle(self, dice: Random, service: Fraction, charges: Sequence[int], *, spare: bool) -> int:
         """Choose a pool, what is held and what was held before; return the charge in ms (the last of `charges` is for migrating)."""
@@ -177,117 +195,122 @@ class Stage:
                 self.held[r] += self.unit[r] * dice.randint(0, (cap - self.held[r]) // self.unit[r])
 
 
-def compose_plan(seed: int, n_jobs: int = 6, n_pools: int = 3, n_queues: int = 2, most_stages: int = 3) -> tuple[State, Plan]:
-    """Compose a state and a plan that obeys all its rules, with a true certificate."""
-    dice = Random(seed)
-    exclusive = [dice.choice((None, 40, 80)) for _ in range(n_pools)]
-    spare, base, seconds, hold = dice.random() < 0.7, dice.choice((2, 10)), dice.choice((30, 60)), dice.choice((1, 2))
-    use = [[0] * N for _ in range(n_pools)]
-    taken = [[0] * N for _ in range(n_queues + 1)]
-    asked, got = [[0] * N for _ in range(n_queues)], [[0] * N for _ in range(n_queues)]
-    jobs: list[Document] = []
-    planned: list[Document] = []
-    forecast: list[Document] = []
-    facts: list[tuple[list[Stage], Document, Fraction, int]] = []
-    for j in range(n_jobs):
-        stages = [Stage(dice, n_pools, exclusive) for _ in range(dice.randint(1, most_stages))]
-        free_seconds, dear = dice.choice((5, 10, 15)), dice.choice((20, 30))
-        charges = [free_seconds * 1000, dear * 1000, 0, 0, 0, 45000]
+class Composer:
+    """One composition: the jobs first, then a cluster and queues around them in which all that is allowed."""
+
+    def __init__(self, seed: int, n_jobs: int, n_pools: int, n_queues: int, most_stages: int) -> None:
+        self.dice = dice = Random(seed)
+        self.n_queues = n_queues
+        self.exclusive = [dice.choice((None, 40, 80)) for _ in range(n_pools)]
+        self.spare, self.base, self.seconds, self.hold = dice.random() < 0.7, dice.choice((2, 10)), dice.choice((30, 60)), dice.choice((1, 2))
+        self.use = [[0] * N for _ in range(n_pools)]
+        self.taken = [[0] * N for _ in range(n_queues + 1)]
+        self.asked = [[0] * N for _ in range(n_queues + 1)]
+        self.got = [[0] * N for _ in range(n_queues + 1)]
+        self.jobs: list[Document] = []
+        self.planned: list[Document] = []
+        self.forecast: list[Document] = []
+        self.facts: list[tuple[list[Stage], Document, Fraction, int]] = []
+        for j in range(n_jobs):
+            self.add_job(f"j{j}", [Stage(dice, n_pools, self.exclusive) for _ in range(dice.randint(1, most_stages))])
+
+    def add_job(self, name: str, stages: list[Stage]) -> None:
+        dice = self.dice
+        resize = (dice.choice((5, 10, 15)), dice.choice((20, 30)))
+        charges = [resize[0] * 1000, resize[1] * 1000, 0, 0, 0, 45000]
+        q = dice.randrange(-1, self.n_queues)
         runs = dice.random() < 0.7
-        q = dice.randrange(-1, n_queues)
         service, cost = Fraction(0), 0
         if runs:
-            peak = min(stage.served(stage.top) for stage in stages)
-            wanted = peak * Fraction(dice.randint(0, 8), 8)
-            cost = sum(stage.settle(dice, wanted, charges, spare=spare) for stage in stages)
+            wanted = min(stage.served(stage.top) for stage in stages) * Fraction(dice.randint(0, 8), 8)
+            cost = sum(stage.settle(dice, wanted, charges, spare=self.spare) for stage in stages)
             runs = all(x <= h for stage in stages for x, h in zip(stage.held, stage.hi, strict=True))
-            service, cost = (min(stage.served(stage.level()) for stage in stages), cost) if runs else (Fraction(0), 0)
         running = any(stage.current is not None for stage in stages)
-        if running and not runs:
-            cost = 45000
-        job = _job_document(f"j{j}", q, stages, free_seconds, dear, dice)
-        jobs.append(job)
-        facts.append((stages, job, service, cost))
-        for i, stage in enumerate(stages):
-            if stage.curve is None and len(stages) > 1 and i == 0 and dice.random() < 0.5:
-                entry = job["stages"][0]
-                entry["history"] = [{"gpu": 1}]
-                forecast.append(
-                    {
-                        "job": f"j{j}",
-                        "stage": "s0",
-                        "method": "test",
-                        "demand": entry.pop("demand"),
-                        "need": entry.pop("need"),
-                        "demand_intensity": entry.pop("demand_intensity"),
-                    }
-                )
+        if runs:
+            service = min(stage.served(stage.level()) for stage in stages)
+        else:
+            cost = 45000 if running else 0
+        job = self.job_document(name, q, stages, resize)
+        self.jobs.append(job)
+        self.facts.append((stages, job, service, cost))
+        self.forecast_one(job, stages)
+        self.add_up(q, stages, service, runs=runs)
+        placed = [{"name": f"s{i}", "pool": f"p{stage.pool}", "resources": written(stage.held)} for i, stage in enumerate(stages)] if runs else []
+        self.planned.append({"id": name, "action": _action(stages, runs=runs, running=running), "service": float(service), "stages": placed})
+
+    def forecast_one(self, job: Document, stages: Sequence[Stage]) -> None:
+        """Let the first stage of some jobs bring a history instead of its demand, and the plan its forecast."""
+        if len(stages) > 1 and self.dice.random() < 0.5:
+            first = job["stages"][0]
+            first["history"] = [{"gpu": 1}]
+            expected = {field: first.pop(field) for field in ("demand", "need", "demand_intensity")}
+            self.forecast.append({"job": job["id"], "stage": "s0", "method": "test", **expected})
+
+    def add_up(self, q: int, stages: Sequence[Stage], service: Fraction, *, runs: bool) -> None:
+        for stage in stages:
+            ask = stage.ask()
+            least = stage.least(stage.pool, service) if runs else []
             for r in range(N):
-                if q >= 0:
-                    asked[q][r] += stage.ask()[r]
+                self.asked[q][r] += ask[r]
                 if runs:
-                    use[stage.pool][r] += stage.held[r]
-                    taken[q][r] += stage.held[r]
-                    if q >= 0:
-                        got[q][r] += stage.least(stage.pool, service)[r] if r in (CPU, NET) else stage.held[r]
-        planned.append(
-            {
-                "id": f"j{j}",
-                "action": _action(stages, runs=runs, running=running),
-                "service": float(service),
-                "stages": [{"name": f"s{i}", "pool": f"p{stage.pool}", "resources": written(stage.held)} for i, stage in enumerate(stages)] if runs else [],
-            }
-        )
-    capacity = [[amount + dice.choice((0, 3)) for amount in row] for row in use]
-    totals = [sum(row[r] for row in capacity) for r in range(N)]
-    queues, nominal = [], []
-    for q in range(n_queues):
-        quota = [dice.choice((0, dice.randint(1, 40))) for _ in range(N)]
-        nominal.append(quota)
-        borrow = [max(0, taken[q][r] - quota[r]) + dice.choice((0, 2)) for r in range(N)]
-        queues.append({"name": f"q{q}", "nominal_quota": written(quota), "borrowing_limit": written(borrow)})
-    total_cost = sum(fact[3] for fact in facts)
-    budget = dice.choice((None, total_cost / 1000 + 1))
-    options = {"spare": spare, "priority_base": base, "hold_periods": hold, "preemption_budget_seconds": budget}
-    pools = [
-        {"name": f"p{k}", "capacity": written(row)} | ({} if exclusive[k] is None else {"card_mem": f"{exclusive[k]}Gi"}) for k, row in enumerate(capacity)
-    ]
-    state = State.model_validate({"period": {"seconds": seconds}, "pools": pools, "queues": queues, "jobs": jobs, "options": options})
-    value = Fraction(0)
-    for stages, job, service, cost in facts:
-        value += _worth(stages, job, base, totals) * (service - Fraction(cost, 1000 * seconds * hold))
-    shortfall = sum(Fraction(max(0, min(nominal[q][r], asked[q][r]) - got[q][r]), nominal[q][r]) for q in range(n_queues) for r in range(N) if nominal[q][r])
-    tiers = {"protected_lost": 0.0, "over_budget_seconds": 0.0, "guarantee_shortfall": float(shortfall), "value": float(value)}
-    return state, complete_plan(state, planned, float(value), tiers=tiers, forecast=forecast)
+                    self.use[stage.pool][r] += stage.held[r]
+                    self.taken[q][r] += stage.held[r]
+                    self.got[q][r] += least[r] if r in (CPU, NET) else stage.held[r]
 
-
-def _job_document(name: str, q: int, stages: Sequence[Stage], free_seconds: int, dear: int, dice: Random) -> Document:
-    document: Document = {
-        "id": name,
-        "priority": dice.choice((0, 0, 1)),
-        "weight": dice.choice((0, 1, 2.5)),
-        "preemption_cost": {"resize_seconds": {"gpu": free_seconds, "gpu_mem": dear}},
-        "stages": [],
-    }
-    if q >= 0:
-        document["queue"] = f"q{q}"
-    for i, stage in enumerate(stages):
-        entry: Document = {
-            "name": f"s{i}",
-            "min_quota": written(stage.lo),
-            "max_quota": {key: amount for (key, amount), h in zip(written(stage.hi).items(), stage.hi, strict=True) if h < UNLIMITED},
-            "unit": written(stage.unit),
-            "demand": written(stage.demand),
-            "need": {key: amount for key, amount in written(stage.need).items() if key in ("gpu_mem", "mem")},
-            "demand_intensity": stage.intensity,
-            "pools": {f"p{k}": float(v) for k, v in stage.speeds.items()},
+    def job_document(self, name: str, q: int, stages: Sequence[Stage], resize: tuple[int, int]) -> Document:
+        return {
+            "id": name,
+            "priority": self.dice.choice((0, 0, 1)),
+            "weight": self.dice.choice((0, 1, 2.5)),
+            "preemption_cost": {"resize_seconds": {"gpu": resize[0], "gpu_mem": resize[1]}},
+            "stages": [stage.document(f"s{i}") for i, stage in enumerate(stages)],
+            **({"queue": f"q{q}"} if q >= 0 else {}),
         }
-        if stage.curve is not None:
-            entry["curve"] = stage.curve
-        if stage.current is not None:
-            entry["allocation"] = {"pool": f"p{stage.at}", "resources": written(stage.current)}
-        document["stages"].append(entry)
-    return document
+
+    def finish(self) -> tuple[State, Plan]:
+        dice = self.dice
+        capacity = [[amount + dice.choice((0, 3)) for amount in row] for row in self.use]
+        totals = [sum(row[r] for row in capacity) for r in range(N)]
+        nominal = [[dice.choice((0, dice.randint(1, 40))) for _ in range(N)] for _ in range(self.n_queues)]
+        cost = sum(cost for *_, cost in self.facts)
+        document = {
+            "period": {"seconds": self.seconds},
+            "pools": [
+                {"name": f"p{k}", "capacity": written(row), **({} if per_card is None else {"card_mem": f"{per_card}Gi"})}
+                for k, (row, per_card) in enumerate(zip(capacity, self.exclusive, strict=True))
+            ],
+            "queues": [
+                {
+                    "name": f"q{q}",
+                    "nominal_quota": written(quota),
+                    "borrowing_limit": written([max(0, taken - most) + dice.choice((0, 2)) for taken, most in zip(self.taken[q], quota, strict=True)]),
+                }
+                for q, quota in enumerate(nominal)
+            ],
+            "jobs": self.jobs,
+            "options": {
+                "spare": self.spare,
+                "priority_base": self.base,
+                "hold_periods": self.hold,
+                "preemption_budget_seconds": dice.choice((None, cost / 1000 + 1)),
+            },
+        }
+        state = State.model_validate(document)
+        losses = [(_worth(stages, job, self.base, totals), service, Fraction(ms, 1000 * self.seconds * self.hold)) for stages, job, service, ms in self.facts]
+        value = float(sum(worth * (service - lost) for worth, service, lost in losses))
+        shares = [
+            Fraction(max(0, min(most, asked) - got), most)
+            for q, quota in enumerate(nominal)
+            for most, asked, got in zip(quota, self.asked[q], self.got[q], strict=True)
+            if most
+        ]
+        tiers = {"protected_lost": 0.0, "over_budget_seconds": 0.0, "guarantee_shortfall": float(sum(shares)), "value": value}
+        return state, complete_plan(state, self.planned, value, tiers=tiers, forecast=self.forecast)
+
+
+def compose_plan(seed: int, n_jobs: int = 6, n_pools: int = 3, n_queues: int = 2, most_stages: int = 3) -> tuple[State, Plan]:
+    """Compose a state and a plan that obeys all its rules, with a true certificate."""
+    return Composer(seed, n_jobs, n_pools, n_queues, most_stages).finish()
 
 
 def _action(stages: Sequence[Stage], *, runs: bool, running: bool) -> str:
