@@ -53,16 +53,15 @@ def allocate(state: State) -> Plan:
     """
     expected = forecast(state)
     ledger = state.ledger.with_forecast(expected)
-    program = encode(state, ledger)
-    solution = solve(program, state.options)
-    decoded = decode(state, ledger, program, solution.choice)
+    solution = solve(encode(state, ledger), state.options)
+    decoded = decode(state, ledger, solution.program, solution.choice)
     plan = Plan(
         state_digest=digest(state),
         period=state.period,
         jobs=decoded.jobs,
         certificate=_certify(decoded.score, solution, state.options),
         utilisation=decoded.utilisation,
-        prices=shadow_prices(ledger, program, solution.prices) if solution.prices else (),
+        prices=shadow_prices(ledger, solution.program, solution.prices) if solution.prices else (),
         forecast=describe(state, expected),
         warnings=tuple(ledger.warnings),
     )

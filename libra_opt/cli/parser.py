@@ -1,6 +1,7 @@
 """What can be asked on the command line; parsing only, and nothing heavy is imported for it."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
@@ -31,7 +32,8 @@ class _Version(argparse.Action):
     ) -> None:
         """Print the version and end."""
         del namespace, values, option_string
-        parser.exit(message=f"libra-opt {version('libra-opt')}\n")
+        sys.stdout.write(f"libra-opt {version('libra-opt')}\n")
+        parser.exit()
 
 
 def build_parser() -> argparse.ArgumentParser:

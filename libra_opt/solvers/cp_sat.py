@@ -48,7 +48,7 @@ def solve(program: Program, options: Options) -> Solution:
     gap = options.gap if program.n_cells > _EXACT_CELLS else 0.0
     outcome = solve_selection(program, start, selected, options.effort, options.seed, gap)
     limit: Literal["effort"] | None = "effort" if outcome.hit_limit else None
-    return Solution(outcome.choice, program.score(outcome.choice), outcome.bounds, "cp_sat", limit, is_fallback=options.effort == 0)
+    return Solution(program, outcome.choice, program.score(outcome.choice), outcome.bounds, "cp_sat", limit, is_fallback=options.effort == 0)
 
 
 def solve_selection(

@@ -22,7 +22,7 @@ def solve(program: Program, options: Options) -> Solution:  # noqa: ARG001
     most = np.zeros(program.n_jobs)
     np.maximum.at(most, program.bundles.job, program.bundles.service)
     bounds = Bounds(0.0, 0.0, 0.0, float((program.worth * most).sum()))
-    return Solution(choice, program.score(choice), bounds, "greedy", is_fallback=True)
+    return Solution(program, choice, program.score(choice), bounds, "greedy", is_fallback=True)
 
 
 def greedy_choice(program: Program) -> Choice:

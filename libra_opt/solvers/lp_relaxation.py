@@ -22,22 +22,21 @@ def solve(program: Program, options: Options) -> Solution:
     """Return a rounded plan with the relaxation's bound, or the greedy plan where the relaxation within its tiers is not solved."""
     start = greedy_choice(program)
     score = program.score(start)
-    limits = Limits.of(score)
     if not program.n_cells or options.effort == 0:
         limit: Literal["effort"] | None = "effort" if options.effort == 0 and program.n_cells else None
-        return Solution(start, score, _unpriced(program), "lp_relaxation", limit, is_fallback=program.n_cells > 0)
-    relaxation = relax(program, np.ones(len(program.bundles.job), dtype=np.bool_), limits, start)
+        return Solution(program, start, score, _unpriced(program), "lp_relaxation", limit, is_fallback=program.n_cells > 0)
+    relaxation = relax(program, np.ones(len(program.bundles.job), dtype=np.bool_))
     solved = _solve_with_cvxpy(relaxation, options.effort)
     if solved is None:
-        return Solution(start, score, _unpriced(program), "lp_relaxation", "effort", is_fallback=True)
+        return Solution(program, start, score, _unpriced(program), "lp_relaxation", "effort", is_fallback=True)
     solution, duals = solved
     prices = relaxation.prices(program, duals)
-    priced = price_out(program, prices, limits)
+    priced = price_out(program, prices, Limits.of(score))
     choice = round_plan(program, *relaxation.rounded(program, solution), priced.level_value, priced.cell_cost)
     best = choice if program.score(choice).beats(score) else start
     reached = program.score(best)
     bound = price_out(program, prices, Limits.of(reached)).bound
-    return Solution(best, reached, Bounds(0.0, 0.0, 0.0, bound), "lp_relaxation", prices=prices)
+    return Solution(program, best, reached, Bounds(0.0, 0.0, 0.0, bound), "lp_relaxation", prices=prices)
 
 
 def _unpriced(program: Program) -> Bounds:

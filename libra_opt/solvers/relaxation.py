@@ -10,15 +10,36 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from libra_opt.formulation.program import Choice, Program
+from libra_opt.formulation.program import Program
 from libra_opt.formulation.shadow import Prices
-from libra_opt.solvers.solution import Limits
 
-__all__ = ["Relaxation", "relax"]
+__all__ = ["Penalties", "Relaxation", "penalties", "relax"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 _Row = tuple[str, int, int]
+
+_DEAR = 10.0
+"""Losing all of one guarantee, spending twice the budget, or losing all protected jobs costs this many times the value of all jobs."""
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """What a unit of tiers 1 to 3 costs where one objective stands for the strict order: per value lost, per share short, per millisecond over."""
+
+    lost: float
+    shortfall: float
+    ms: float
+
+
+def penalties(program: Program) -> Penalties:
+    """Return penalties dear enough that the relaxation spends little of a tier that it need not spend."""
+    peak = np.zeros(program.n_jobs)
+    np.maximum.at(peak, program.bundles.job, program.bundles.service)
+    value = float((program.worth * peak).sum())
+    budget = program.shared.budget_ms
+    lost = float(program.lost[program.lost > 0].min(initial=np.inf))
+    return Penalties(_DEAR * value / lost if np.isfinite(lost) else 0.0, _DEAR * value, _DEAR * value / max(1000.0, budget) if np.isfinite(budget) else 0.0)
 
 
 @dataclass(frozen=True)
@@ -48,7 +69,7 @@ class Relaxation:
         """Return the prices that the duals of the inequality rows (never negative) stand for."""
         shared = program.shared
         pool, tables = np.zeros_like(shared.capacity), {kind: np.zeros_like(shared.ceiling) for kind in ("ceiling", "guarantee", "reserve")}
-        single = {"budget": 0.0, "lost": 0.0}
+        single = {"budget": 0.0}
         for (kind, i, r), dual in zip(self.names, np.maximum(0.0, duals) * scale, strict=False):
             if kind == "pool":
                 pool[i, r] = dual
@@ -56,7 +77,7 @@ class Relaxation:
                 tables[kind][i, r] = dual
             elif kind in single:
                 single[kind] = float(dual)
-        return Prices(pool, tables["ceiling"], tables["guarantee"], tables["reserve"], single["budget"], single["lost"])
+        return Prices(pool, tables["ceiling"], tables["guarantee"], tables["reserve"], single["budget"], penalties(program).lost)
 
     def rounded(self, program: Program, solution: _Floats) -> tuple[_Floats, _Floats]:
         """Return the weight of every level and every cell, zero for those outside the selection."""
@@ -90,12 +111,10 @@ class _Rows:
         return sparse.csr_array((parts[2], (parts[0], parts[1])), shape=(len(self.high), n_columns))
 
 
-def relax(program: Program, selected: npt.NDArray[np.bool_], limits: Limits, start: Choice | None = None) -> Relaxation:
-    """Return the relaxation over the selected levels (and those of `start`), within `limits` on tiers 1 to 3."""
+def relax(program: Program, selected: npt.NDArray[np.bool_]) -> Relaxation:
+    """Return the relaxation over the selected levels; tiers 1 to 3 enter the objective with penalties (see `penalties`)."""
     bundles, shared = program.bundles, program.shared
-    if start is not None:
-        selected = selected.copy()
-        selected[program.cell_level[start[start >= 0]]] = True
+    penalty = penalties(program)
     levels = np.flatnonzero(selected)
     position = np.full(len(bundles.job), -1, dtype=np.intp)
     position[levels] = np.arange(len(levels))
@@ -108,7 +127,7 @@ def relax(program: Program, selected: npt.NDArray[np.bool_], limits: Limits, sta
     column[has_choice] = len(levels) + np.arange(len(cells))
     job = bundles.job[levels]
     gain = np.zeros(len(levels) + len(cells))
-    gain[: len(levels)] = program.worth[job] * bundles.service[levels] + program.per_ms[job] * program.wait_ms[job]
+    gain[: len(levels)] = program.worth[job] * bundles.service[levels] + program.per_ms[job] * program.wait_ms[job] + penalty.lost * program.lost[job]
     charge = program.per_ms[program.cell_job[cell]] * program.cell_ms[cell] if len(cell) else np.zeros(0)
     np.subtract.at(gain, column, charge)
     rows = _Rows()
@@ -125,11 +144,11 @@ def relax(program: Program, selected: npt.NDArray[np.bool_], limits: Limits, sta
             rows.add(("ceiling", int(q), int(r)), column[inside], amount[inside, r], shared.ceiling[q, r])
     upper = [np.ones(len(gain))]
     extra = _reserve_rows(program, rows, len(gain), queue, amount, column, upper)
-    extra = _guarantee_rows(program, rows, len(gain) + extra, queue, amount, column, upper, limits) + extra
-    _charge_rows(program, rows, limits, levels, cell, column)
+    losses = [np.zeros(extra)]
+    extra += _guarantee_rows(program, rows, len(gain) + extra, queue, amount, column, upper, penalty.shortfall, losses)
+    extra += _budget_row(program, rows, len(gain) + extra, levels, cell, column, upper, penalty.ms, losses)
     n_columns = len(gain) + extra
-    is_bound = program.lost > 0 if limits.lost <= 0 else np.zeros(program.n_jobs, dtype=np.bool_)
-    convexity, target = _convexity(program, rows, levels, is_bound, n_columns)
+    _convexity(program, rows, levels)
     slots = np.unique(slot[has_choice])
     link = sparse.csr_array(
         (
@@ -142,12 +161,12 @@ def relax(program: Program, selected: npt.NDArray[np.bool_], limits: Limits, sta
         shape=(len(slots), n_columns),
     )
     return Relaxation(
-        gain=np.concatenate([gain, np.zeros(extra)]),
-        constant=-float((program.per_ms * program.wait_ms).sum()),
+        gain=np.concatenate([gain, *losses]),
+        constant=-float((program.per_ms * program.wait_ms).sum() + penalty.lost * program.lost.sum()),
         matrix=rows.matrix(n_columns),
         high=np.array(rows.high),
-        equal=sparse.csr_array(sparse.vstack([link, convexity])),
-        target=np.concatenate([np.zeros(len(slots)), target]),
+        equal=link,
+        target=np.zeros(len(slots)),
         upper=np.concatenate(upper),
         levels=levels,
         cells=cells,
@@ -172,55 +191,57 @@ def _reserve_rows(program: Program, rows: _Rows, first: int, queue: _Indices, am
 
 
 def _guarantee_rows(
-    program: Program, rows: _Rows, first: int, queue: _Indices, amount: _Floats, column: _Indices, upper: list[_Floats], limits: Limits
+    program: Program,
+    rows: _Rows,
+    first: int,
+    queue: _Indices,
+    amount: _Floats,
+    column: _Indices,
+    upper: list[_Floats],
+    penalty: float,
+    losses: list[_Floats],
 ) -> int:
+    """Tier 3: ``use + short >= floor``, what is short charged as a share of the nominal quota."""
     shared = program.shared
     owed = list(zip(*np.nonzero(shared.floor > 0), strict=True))
-    is_soft = limits.shortfall > 0
     for i, (q, r) in enumerate(owed):
         inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
-        columns, values = list(column[inside]), list(-amount[inside, r])
-        if is_soft:
-            columns.append(first + i)
-            values.append(-1.0)
-        rows.add(("guarantee", int(q), int(r)), columns, values, -shared.floor[q, r])
-    if not is_soft or not owed:
-        return 0
-    rows.add(("shortfall", 0, 0), first + np.arange(len(owed)), [1.0 / shared.nominal[q, r] for q, r in owed], limits.shortfall * (1 + 1e-9))
+        rows.add(("guarantee", int(q), int(r)), [*column[inside], first + i], [*-amount[inside, r], -1.0], -shared.floor[q, r])
     upper.append(np.array([shared.floor[q, r] for q, r in owed]))
+    losses.append(np.array([-penalty / shared.nominal[q, r] for q, r in owed]))
     return len(owed)
 
 
-def _charge_rows(program: Program, rows: _Rows, limits: Limits, levels: _Indices, cell: _Indices, column: _Indices) -> None:
-    """R12 and tier 1: both are sums over cells and over waiting jobs, and waiting is one less the levels' sum."""
-    job = program.bundles.job[levels]
-    if np.isfinite(program.shared.budget_ms):
-        spent = np.zeros(int(column.max(initial=-1)) + 1 if len(column) else 0)
-        spent = np.zeros(max(len(spent), len(levels)))
-        np.add.at(spent, column, program.cell_ms[cell])
-        spent[: len(levels)] -= program.wait_ms[job]
-        used = np.flatnonzero(spent)
-        rows.add(("budget", 0, 0), used, spent[used], program.shared.budget_ms + 1000 * limits.over_seconds - float(program.wait_ms.sum()))
-    if limits.lost > 0:
-        used = np.flatnonzero(program.lost[job])
-        rows.add(("lost", 0, 0), used, -program.lost[job[used]], limits.lost * (1 + 1e-9) - float(program.lost.sum()))
+def _budget_row(
+    program: Program,
+    rows: _Rows,
+    first: int,
+    levels: _Indices,
+    cell: _Indices,
+    column: _Indices,
+    upper: list[_Floats],
+    penalty: float,
+    losses: list[_Floats],
+) -> int:
+    """R12: a sum over cells and over waiting jobs, and waiting is one less the levels' sum; what is over the budget is charged."""
+    if not np.isfinite(program.shared.budget_ms):
+        return 0
+    spent = np.zeros(first)
+    np.add.at(spent, column, program.cell_ms[cell])
+    spent[: len(levels)] -= program.wait_ms[program.bundles.job[levels]]
+    used = np.flatnonzero(spent)
+    rows.add(("budget", 0, 0), [*used, first], [*spent[used], -1.0], program.shared.budget_ms - float(program.wait_ms.sum()))
+    upper.append(np.array([np.inf]))
+    losses.append(np.array([-penalty]))
+    return 1
 
 
-def _convexity(
-    program: Program, rows: _Rows, levels: _Indices, is_bound: npt.NDArray[np.bool_], n_columns: int
-) -> tuple[sparse.csr_array, _Floats]:
-    """Add ``sum of levels <= 1`` per job; where the job must run it is an equality, which is returned."""
+def _convexity(program: Program, rows: _Rows, levels: _Indices) -> None:
+    """Add ``sum of levels <= 1`` per job, behind the shared rows."""
     job = program.bundles.job[levels]
-    for_equal = is_bound[job]
-    jobs = np.unique(job[~for_equal])
-    index = np.searchsorted(jobs, job[~for_equal])
+    jobs = np.unique(job)
     if len(jobs):
-        rows.row.append(len(rows.high) + index)
-        rows.column.append(np.flatnonzero(~for_equal))
-        rows.value.append(np.ones(len(index)))
+        rows.row.append(len(rows.high) + np.searchsorted(jobs, job))
+        rows.column.append(np.arange(len(levels)))
+        rows.value.append(np.ones(len(levels)))
         rows.high.extend([1.0] * len(jobs))
-    bound_jobs = np.unique(job[for_equal])
-    equal = sparse.csr_array(
-        (np.ones(int(for_equal.sum())), (np.searchsorted(bound_jobs, job[for_equal]), np.flatnonzero(for_equal))), shape=(len(bound_jobs), n_columns)
-    )
-    return equal, np.ones(len(bound_jobs))

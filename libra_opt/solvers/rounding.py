@@ -6,7 +6,7 @@ import numpy.typing as npt
 from libra_opt.formulation.program import Choice, Program
 from libra_opt.solvers.residual import Residual
 
-__all__ = ["round_plan"]
+__all__ = ["fill", "round_plan"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -44,7 +44,14 @@ def round_plan(program: Program, level_weight: _Floats, cell_weight: _Floats, le
     gain = level_value[best[open_jobs]]
     for job in open_jobs[np.lexsort((open_jobs, -gain))]:
         _fit(program, residual, int(job), level_value, cell_cost, int(best[job]))
-    _fill(program, residual, level_value, cell_cost)
+    return residual.choice
+
+
+def fill(program: Program, choice: Choice, level_value: _Floats, cell_cost: _Floats) -> Choice:
+    """Return `choice` with what it leaves given to jobs that can use it."""
+    residual = Residual(program, choice)
+    if program.n_cells:
+        _fill(program, residual, level_value, cell_cost)
     return residual.choice
 
 

@@ -39,6 +39,8 @@ class Solution:
 
     Attributes
     ----------
+    program
+        The program that `choice` speaks of: the one given, or the same on a finer grid.
     choice
         The best plan found, always feasible.
     score
@@ -55,6 +57,7 @@ class Solution:
         Shadow prices, where the back-end has them.
     """
 
+    program: Program
     choice: Choice
     score: Score
     bounds: Bounds

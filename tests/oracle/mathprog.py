@@ -16,6 +16,7 @@ MODEL = Path(__file__).parents[2] / "models" / "allocation.mod"
 TIERS = ("protected_lost", "over_budget_seconds", "guarantee_shortfall", "value")
 INTEGRALITY = 1e-7
 FEASIBILITY = 1e-9
+ROUNDING = 1e-6
 TIME_LIMIT_MS = 60_000
 
 
@@ -63,7 +64,8 @@ def _optimise(data: tuple[Path, ...], free: Callable[[str], bool] | None, time_l
             if free is not None and free(glpk.glp_get_row_name(problem, i)):
                 glpk.glp_set_row_bnds(problem, i, glpk.GLP_FR, 0, 0)
         _branch_and_cut(problem, time_limit_ms)
-        return {glpk.glp_get_col_name(problem, i): glpk.glp_mip_col_val(problem, i) for i in range(1, glpk.glp_get_num_cols(problem) + 1)}
+        _settle(problem)
+        return {glpk.glp_get_col_name(problem, i): glpk.glp_get_col_prim(problem, i) for i in range(1, glpk.glp_get_num_cols(problem) + 1)}
     finally:
         glpk.glp_delete_prob(problem)
         glpk.glp_mpl_free_wksp(workspace)
@@ -83,6 +85,24 @@ def _branch_and_cut(problem: object, time_limit_ms: int) -> None:
         raise OracleError("GLPK says the state has no plan, yet every valid state has one")
     if code or status != glpk.GLP_OPT:
         raise OracleGaveUpError(f"GLPK stopped with code {code} and status {status}")
+
+
+def _settle(problem: object) -> None:
+    """Round what must be whole and solve for the rest again, so that no integer is bought with a tolerance."""
+    found = glpk.glp_mip_obj_val(problem)
+    for i in range(1, glpk.glp_get_num_cols(problem) + 1):
+        if glpk.glp_get_col_kind(problem, i) != glpk.GLP_CV:
+            whole = round(glpk.glp_mip_col_val(problem, i))
+            glpk.glp_set_col_bnds(problem, i, glpk.GLP_FX, whole, whole)
+    parameters = glpk.glp_smcp()
+    glpk.glp_init_smcp(parameters)
+    parameters.presolve = glpk.GLP_ON
+    parameters.tol_bnd = FEASIBILITY
+    code, status = glpk.glp_simplex(problem, parameters), glpk.glp_get_status(problem)
+    if code or status != glpk.GLP_OPT:
+        raise OracleGaveUpError(f"GLPK's integers do not hold once they are rounded: code {code}, status {status}")
+    if abs(glpk.glp_get_obj_val(problem) - found) > ROUNDING * max(1, abs(found)):
+        raise OracleGaveUpError(f"GLPK's objective moves from {found} to {glpk.glp_get_obj_val(problem)} once integers are rounded")
 
 
 def _must(code: int, step: str) -> None:

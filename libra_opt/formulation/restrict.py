@@ -1,0 +1,124 @@
+"""A smaller program inside a program: some jobs, some of their bundles, and what the others leave of the shared rows."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.formulation.bundles import Bundles
+from libra_opt.formulation.program import Choice, Program, Usage
+from libra_opt.formulation.shared import SharedRows
+
+__all__ = ["Restricted", "restrict"]
+
+_Indices = npt.NDArray[np.intp]
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """A smaller program and where its parts lie in the larger one.
+
+    Attributes
+    ----------
+    program
+        The smaller program.
+    jobs, stages, levels, cells
+        Indices in the larger program, in the order of the smaller.
+    """
+
+    program: Program
+    jobs: _Indices
+    stages: _Indices
+    levels: _Indices
+    cells: _Indices
+
+    def shrink(self, choice: Choice) -> Choice:
+        """Return the part of a choice of the larger program; every chosen cell must be among the smaller one's."""
+        inside = choice[self.stages]
+        return np.where(inside >= 0, np.searchsorted(self.cells, inside), -1)
+
+    def widen(self, choice: Choice, rest: Choice) -> Choice:
+        """Return a choice of the larger program: `choice` for the jobs inside, `rest` for the others."""
+        whole = rest.copy()
+        whole[self.stages] = np.where(choice >= 0, self.cells[choice], -1) if len(self.cells) else -1
+        return whole
+
+
+def restrict(program: Program, jobs: _Indices, levels: _Flags, fixed: Usage | None = None, cells: _Flags | None = None) -> Restricted:
+    """Return the program over some jobs and bundles.
+
+    Parameters
+    ----------
+    jobs
+        Jobs to keep, increasing.
+    levels
+        Levels to keep, shape ``(n_levels,)``; of other jobs they are ignored.
+    fixed
+        What the other jobs use of the shared rows; nothing unless given.
+    cells
+        Cells to keep within those levels, shape ``(n_cells,)``; all unless given. A level that loses a slot is dropped.
+    """
+    tables, bundles = program.tables, program.bundles
+    is_job = np.zeros(program.n_jobs, dtype=np.bool_)
+    is_job[jobs] = True
+    stages = np.flatnonzero(is_job[tables.stage_job])
+    keep_level = levels & is_job[bundles.job]
+    keep_cell = keep_level[program.cell_level] if program.n_cells else np.zeros(0, dtype=np.bool_)
+    if cells is not None and program.n_cells:
+        keep_cell &= cells
+        filled = np.bincount(program.cell_slot[keep_cell], minlength=len(bundles.first_cell) - 1) > 0
+        keep_level &= np.logical_and.reduceat(filled, bundles.first_slot[:-1])
+        keep_cell &= keep_level[program.cell_level]
+    kept_cells, kept_levels = np.flatnonzero(keep_cell), np.flatnonzero(keep_level)
+    kept_slots = np.flatnonzero(keep_level[program.slot_level]) if program.n_cells else np.zeros(0, dtype=np.intp)
+    in_slot = np.bincount(program.cell_slot[kept_cells], minlength=len(bundles.first_cell) - 1)[kept_slots] if program.n_cells else kept_slots
+    position = np.cumsum(is_job) - 1
+    job = position[bundles.job[kept_levels]]
+    counts = np.diff(tables.first_stage)[jobs]
+    small = replace(
+        program,
+        tables=replace(
+            tables,
+            job_order=tables.job_order[jobs],
+            stage=tables.stage[stages],
+            stage_job=position[tables.stage_job[stages]],
+            first_stage=np.append(0, np.cumsum(counts)).astype(np.intp),
+            queue=tables.queue[jobs],
+        ),
+        bundles=Bundles(
+            job=job,
+            service=bundles.service[kept_levels],
+            first_level=np.searchsorted(job, np.arange(len(jobs) + 1)),
+            first_slot=np.append(0, np.cumsum(counts[job])).astype(np.intp),
+            first_cell=np.append(0, np.cumsum(in_slot)).astype(np.intp),
+            way=bundles.way[kept_cells],
+            amount=bundles.amount[kept_cells],
+            surely=bundles.surely[kept_cells],
+            is_complete=False,
+        ),
+        shared=program.shared if fixed is None else _left(program.shared, fixed),
+        worth=program.worth[jobs],
+        per_ms=program.per_ms[jobs],
+        wait_ms=program.wait_ms[jobs],
+        lost=program.lost[jobs],
+        n_wait_moves=program.n_wait_moves[jobs],
+        cell_ms=program.cell_ms[kept_cells],
+        cell_moved=program.cell_moved[kept_cells],
+        amount=program.amount[kept_cells],
+        surely=program.surely[kept_cells],
+    )
+    return Restricted(small, jobs, stages, kept_levels, kept_cells)
+
+
+def _left(shared: SharedRows, fixed: Usage) -> SharedRows:
+    """Return what fixed use leaves; for reserves, max(f + u, reserved) = f + max(u, reserved - f)."""
+    return replace(
+        shared,
+        capacity=shared.capacity - fixed.pool,
+        ceiling=shared.ceiling - fixed.queue,
+        reserved=np.maximum(0.0, shared.reserved - fixed.queue),
+        floor=np.maximum(0.0, shared.floor - fixed.queue),
+        budget_ms=shared.budget_ms - fixed.ms,
+        total=shared.total - fixed.queue.sum(axis=0),
+    )

@@ -1,0 +1,104 @@
+"""The core: jobs whose answer to the prices is not clear, with the bundles that come near their best."""
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.formulation.program import Choice, Program
+from libra_opt.formulation.restrict import Restricted, restrict
+from libra_opt.solvers.lagrangian import Priced
+
+__all__ = ["split"]
+
+_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+_Flags = npt.NDArray[np.bool_]
+
+_WIDEST = 0.5
+_HALVINGS = 14
+
+
+def split(
+    program: Program, priced: Priced, n_jobs: int, keep: Choice | None = None, most_cells: int | None = None
+) -> tuple[Restricted | None, Choice]:
+    """Split a program at given prices.
+
+    Parameters
+    ----------
+    n_jobs
+        About how many jobs the core should have: those for which a second bundle comes nearest to the best.
+    keep
+        A feasible choice: the jobs outside the core do as it says, and its cells are in the core; the best answers to the prices unless given.
+    most_cells
+        Most cells of the core.
+
+    Returns
+    -------
+    core, rest
+        The core program (None where nothing is open or the rest alone overruns a row), and what the others do.
+    """
+    low, high = 0.0, _WIDEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        levels, cells, open_jobs = _near(program, priced, middle, keep)
+        if len(open_jobs) > n_jobs or (most_cells is not None and int(cells[_inside(program, open_jobs)].sum()) > most_cells):
+            high = middle
+        else:
+            low = middle
+    levels, cells, open_jobs = _near(program, priced, low if low > 0 else high, keep)
+    clear = np.ones(program.n_jobs, dtype=np.bool_)
+    clear[open_jobs] = False
+    rest = (_answers(program, priced) if keep is None else keep).copy()
+    rest[~clear[program.tables.stage_job]] = -1
+    if not len(open_jobs):
+        return None, rest
+    usage = program.usage(rest)
+    usage = type(usage)(usage.pool, usage.queue, usage.ms - float(program.wait_ms[open_jobs].sum()))
+    if not program.fits(usage):
+        return None, rest
+    return restrict(program, open_jobs, levels, usage, cells), rest
+
+
+def _inside(program: Program, jobs: _Indices) -> _Flags:
+    is_open = np.zeros(program.n_jobs, dtype=np.bool_)
+    is_open[jobs] = True
+    return is_open[program.cell_job]
+
+
+def _near(program: Program, priced: Priced, margin: float, keep: Choice | None) -> tuple[_Flags, _Flags, _Indices]:
+    """Return levels and cells within `margin` of their job's best, relative to its worth, and the jobs with more than one way to take them."""
+    bundles = program.bundles
+    slack = margin * program.worth
+    levels = priced.level_value >= (priced.job_value - slack)[bundles.job]
+    cheapest = np.minimum.reduceat(priced.cell_cost, bundles.first_cell[:-1])
+    cells = priced.cell_cost <= np.repeat(cheapest, np.diff(bundles.first_cell)) + slack[program.cell_job]
+    cells &= levels[program.cell_level]
+    if keep is not None:
+        chosen = keep[keep >= 0]
+        levels[program.cell_level[chosen]] = True
+        cells[chosen] = True
+    options = np.bincount(bundles.job[levels], minlength=program.n_jobs)
+    waits = priced.wait_value >= priced.job_value - slack
+    if keep is not None:
+        waits |= ~program.runs(keep)
+    options += waits
+    spare_cells = np.bincount(program.cell_job[cells], minlength=program.n_jobs) - np.bincount(bundles.job[levels], minlength=program.n_jobs) * np.diff(
+        program.first_stage
+    )
+    return levels, cells, np.flatnonzero((options > 1) | (spare_cells > 0))
+
+
+def _answers(program: Program, priced: Priced) -> Choice:
+    """Return every job's best answer to the prices, whether or not they fit together."""
+    bundles = program.bundles
+    choice = program.nothing
+    order = np.lexsort((bundles.service, priced.level_value, bundles.job))
+    has = np.diff(bundles.first_level) > 0
+    best = order[bundles.first_level[1:][has] - 1]
+    jobs = np.flatnonzero(has)
+    runs = priced.level_value[best] >= priced.wait_value[jobs]
+    best, jobs = best[runs], jobs[runs]
+    cheapest = np.lexsort((-np.arange(program.n_cells), -priced.cell_cost, program.cell_slot))[bundles.first_cell[1:] - 1]
+    counts = np.diff(program.first_stage)[jobs]
+    ramp = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    choice[np.repeat(program.first_stage[jobs], counts) + ramp] = cheapest[np.repeat(bundles.first_slot[best], counts) + ramp]
+    return choice

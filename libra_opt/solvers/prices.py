@@ -1,0 +1,190 @@
+"""Prices of the shared rows by a smoothed Lagrangian dual.
+
+Every job answers prices with its best bundle; the dual adds up those answers, and its minimum is the bound. Replacing each maximum by a soft one
+(Nesterov, *Smooth minimization of non-smooth functions*, 2005) makes it differentiable, so that L-BFGS-B finds the few dozen prices in a few dozen
+evaluations; the temperature falls in steps, each starting from the last. Large programs are priced on an even sample of their jobs first.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.formulation.program import Program
+from libra_opt.formulation.restrict import restrict
+from libra_opt.formulation.shadow import Prices
+from libra_opt.solvers.relaxation import penalties
+
+__all__ = ["dual_prices"]
+
+_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+
+_SAMPLE = 1500
+_TEMPERATURES = (0.1, 0.02, 0.004)
+_STEPS = 40
+_LAST_STEPS = 25
+_MOST_PRICE = 1e3
+"""Prices stay below this many times the value of all jobs per whole row: enough to say "never"."""
+
+
+def dual_prices(program: Program) -> Prices:
+    """Return prices that nearly minimise the bound on tier 4 among plans that spend nothing of tiers 1 to 3."""
+    if program.n_jobs <= _SAMPLE * 2:
+        point = _descend(_Dual(program, 1.0), None, _TEMPERATURES, _STEPS)
+        return _Rows(program).prices(point)
+    jobs = np.arange(_SAMPLE) * program.n_jobs // _SAMPLE
+    every = np.ones(len(program.bundles.job), dtype=np.bool_)
+    sample = restrict(program, jobs, every).program
+    point = _descend(_Dual(sample, program.n_jobs / _SAMPLE), None, _TEMPERATURES[:-1], _STEPS)
+    point = _descend(_Dual(program, 1.0), point, _TEMPERATURES[-1:], _LAST_STEPS)
+    return _Rows(program).prices(point)
+
+
+def _descend(dual: "_Dual", start: _Floats | None, temperatures: tuple[float, ...], steps: int) -> _Floats:
+    from scipy.optimize import minimize  # noqa: PLC0415
+
+    point = dual.rows.start() if start is None else start
+    for temperature in temperatures:
+        found = minimize(
+            dual.value_and_slope, point, args=(temperature,), jac=True, method="L-BFGS-B", bounds=dual.rows.bounds(), options={"maxiter": steps, "maxcor": 20}
+        )
+        point = np.asarray(found.x)
+    return point
+
+
+@dataclass(frozen=True)
+class _Split:
+    pool: _Floats
+    ceiling: _Floats
+    guarantee: _Floats
+    share: _Floats
+    reserve: _Floats
+    budget: _Floats
+
+
+class _Rows:
+    """The unknowns: one per shared row, each the value of the whole row relative to the value of all jobs."""
+
+    def __init__(self, program: Program) -> None:
+        shared = program.shared
+        self.program = program
+        self.shared = shared
+        peak = np.zeros(program.n_jobs)
+        np.maximum.at(peak, program.bundles.job, program.bundles.service)
+        self.value = max(1e-300, float((program.worth * peak).sum()))
+        self.pool = np.nonzero(np.ones_like(shared.capacity))
+        self.ceiling = np.nonzero(np.isfinite(shared.ceiling))
+        self.guarantee = np.nonzero(shared.floor > 0)
+        self.reserving = np.flatnonzero(shared.is_reserving)
+        self.share = (np.repeat(np.arange(len(shared.reserved)), len(self.reserving)), np.tile(self.reserving, len(shared.reserved)))
+        self.has_budget = bool(np.isfinite(shared.budget_ms)) and bool(program.cell_ms.any() or program.wait_ms.any())
+        self.pool_unit = self.value / np.maximum(1.0, shared.capacity[self.pool])
+        self.ceiling_unit = self.value / np.maximum(1.0, shared.ceiling[self.ceiling])
+        self.guarantee_unit = self.value / np.maximum(1.0, shared.floor[self.guarantee])
+        self.reserve_unit = self.value / np.maximum(1.0, shared.total[self.reserving])
+        self.budget_unit = self.value / max(1000.0, shared.budget_ms) if self.has_budget else 0.0
+        sizes = [len(self.pool[0]), len(self.ceiling[0]), len(self.guarantee[0]), len(self.share[0]), len(self.reserving), int(self.has_budget)]
+        self.cuts = np.cumsum(sizes)[:-1]
+        self.size = int(sum(sizes))
+        self.is_share = np.zeros(self.size, dtype=np.bool_)
+        self.is_share[self.cuts[2] : self.cuts[3]] = True
+
+    def start(self) -> _Floats:
+        point = np.zeros(self.size)
+        point[: len(self.pool[0])] = 1.0 / max(1, len(self.pool[0]))
+        point[self.is_share] = 0.5
+        return point
+
+    def bounds(self) -> list[tuple[float, float]]:
+        most = np.where(self.is_share, 1.0, _MOST_PRICE)
+        penalty = penalties(self.program)
+        most[self.cuts[1] : self.cuts[2]] = penalty.shortfall / self.shared.nominal[self.guarantee] / self.guarantee_unit
+        if self.has_budget:
+            most[-1] = penalty.ms / self.budget_unit
+        return [(0.0, float(limit)) for limit in most]
+
+    def split(self, point: _Floats) -> _Split:
+        return _Split(*np.split(point, self.cuts))
+
+    def prices(self, point: _Floats) -> Prices:
+        part, shared = self.split(point), self.shared
+        pool, ceiling, guarantee, reserve = np.zeros_like(shared.capacity), np.zeros_like(shared.ceiling), np.zeros_like(shared.floor), np.zeros_like(shared.floor)
+        pool[self.pool] = part.pool * self.pool_unit
+        ceiling[self.ceiling] = part.ceiling * self.ceiling_unit
+        guarantee[self.guarantee] = part.guarantee * self.guarantee_unit
+        reserve[self.share] = part.share * np.tile(part.reserve * self.reserve_unit, len(shared.reserved))
+        return Prices(pool, ceiling, guarantee, reserve, float(part.budget[0]) * self.budget_unit if self.has_budget else 0.0, penalties(self.program).lost)
+
+
+class _Dual:
+    """The smoothed dual of one program; `weight` is how many jobs each of its jobs stands for."""
+
+    def __init__(self, program: Program, weight: float) -> None:
+        bundles = program.bundles
+        self.rows = _Rows(program)
+        self.weight = weight
+        self.program = program
+        self.n_queues = len(program.shared.ceiling)
+        self.pair = program.cell_pool * self.n_queues + program.queue[program.cell_job]
+        self.per_cell = program.per_ms[program.cell_job]
+        self.cell_job = program.cell_job
+        self.first_cell, self.first_slot = bundles.first_cell[:-1], bundles.first_slot[:-1]
+        self.cells_in_slot, self.slots_in_level = np.diff(bundles.first_cell), np.diff(bundles.first_slot)
+        self.level_gain = program.worth[bundles.job] * bundles.service
+        has = np.diff(bundles.first_level) > 0
+        self.able = np.flatnonzero(has)
+        self.first_level = bundles.first_level[:-1][has]
+        self.levels_in_job = np.diff(bundles.first_level)[has]
+        peak = np.maximum.reduceat(self.level_gain, self.first_level) if len(self.able) else np.zeros(0)
+        self.scale = np.maximum(1e-9 * max(1e-300, float(peak.max(initial=0.0))), peak)
+        penalty = penalties(program)
+        self.lost = penalty.lost * program.lost[self.able]
+
+    def value_and_slope(self, point: _Floats, temperature: float) -> tuple[float, _Floats]:
+        """Return the smoothed bound and its gradient, both relative to the value of all jobs."""
+        rows, program, shared = self.rows, self.program, self.program.shared
+        prices = rows.prices(point)
+        table = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, shared.capacity.shape[1])
+        cost = np.einsum("cr,cr->c", program.surely, table[self.pair]) + program.cell_ms * (self.per_cell + prices.ms)
+        heat = temperature * self.scale
+        heat_level = np.repeat(heat, self.levels_in_job)
+        heat_slot = np.repeat(heat_level, self.slots_in_level)
+        least = np.minimum.reduceat(cost, self.first_cell)
+        odds = np.exp((np.repeat(least, self.cells_in_slot) - cost) / np.repeat(heat_slot, self.cells_in_slot))
+        total = np.add.reduceat(odds, self.first_cell)
+        level = self.level_gain - np.add.reduceat(least - heat_slot * np.log(total), self.first_slot)
+        wait = -(program.per_ms + prices.ms)[self.able] * program.wait_ms[self.able] - self.lost
+        best = np.maximum(np.maximum.reduceat(level, self.first_level), wait)
+        level_odds = np.exp((level - np.repeat(best, self.levels_in_job)) / heat_level)
+        wait_odds = np.exp((wait - best) / heat)
+        sums = np.add.reduceat(level_odds, self.first_level) + wait_odds
+        value = self.weight * float((best + heat * np.log(sums)).sum())
+        level_share = level_odds / np.repeat(sums, self.levels_in_job)
+        share = odds * np.repeat(np.repeat(level_share, self.slots_in_level) / total, self.cells_in_slot)
+        used = np.stack([np.bincount(self.pair, weights=share * program.surely[:, r], minlength=len(table)) for r in range(table.shape[1])], axis=1)
+        used = self.weight * used.reshape(*shared.capacity.shape[:1], self.n_queues, -1)
+        spent = self.weight * float((share * program.cell_ms).sum() + (wait_odds / sums * program.wait_ms[self.able]).sum())
+        return self._add_rows(point, prices, value, used, spent)
+
+    def _add_rows(self, point: _Floats, prices: Prices, value: float, used: _Floats, spent: float) -> tuple[float, _Floats]:
+        rows, shared = self.rows, self.program.shared
+        in_pool, in_queue = used.sum(axis=1), used.sum(axis=0)
+        part = rows.split(point)
+        free = np.maximum(0.0, shared.total - shared.reserved.sum(axis=0))[rows.reserving]
+        price = part.reserve * rows.reserve_unit
+        value += float((prices.pool * shared.capacity).sum() + (prices.ceiling[rows.ceiling] * shared.ceiling[rows.ceiling]).sum())
+        value += float((prices.reserve * shared.reserved).sum() - (prices.guarantee * shared.floor).sum() + (price * free).sum())
+        slope_reserve = (shared.reserved - in_queue)[:, rows.reserving]
+        shares = part.share.reshape(len(shared.reserved), -1)
+        slopes = [
+            (shared.capacity - in_pool)[rows.pool] * rows.pool_unit,
+            (shared.ceiling - in_queue)[rows.ceiling] * rows.ceiling_unit,
+            (in_queue - shared.floor)[rows.guarantee] * rows.guarantee_unit,
+            (slope_reserve * price).ravel(),
+            ((slope_reserve * shares).sum(axis=0) + free) * rows.reserve_unit,
+        ]
+        if rows.has_budget:
+            value += prices.ms * shared.budget_ms
+            slopes.append(np.array([(shared.budget_ms - spent) * rows.budget_unit]))
+        return value / rows.value, np.concatenate(slopes) / rows.value
