@@ -57,7 +57,7 @@ param H, > 0;                                      # hold_periods
 param tier in 1..4, default 1;                     # the objective that is optimised
 param best{1..3};                                  # optima of the tiers before it
 param slack, >= 0, default 1e-6;                   # by how much, of max(1, best), a solver in floats may miss an earlier optimum
-param strict, > 0, default 1e-5;                   # ">" in R14 is ">= strict +"; well below the distance of two ticks, well above the solver's tolerance
+param strict, > 0, default 0.005;                   # ">" in R14 is ">= strict +": below the distance of two ticks, above the tolerance of GLPK\'s presolver (1e-3)
 
 # What follows from the data -----------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from libra_opt.domain import Certificate, State, read_state
 INSTANCES = Path(__file__).resolve().parents[1] / "instances"
 BACKENDS = ("auto", "cp_sat", "lp_relaxation", "greedy")
 EFFORT = 20
+TOLERANCE = 1e-6
 Earlier = tuple[float, ...]
 
 
@@ -42,6 +43,8 @@ def best(state: State) -> dict[str, object]:
     equal = {backend: certificate for backend, certificate in certificates.items() if earlier(certificate) == least}
     finder = max(equal, key=lambda backend: equal[backend].objective)
     prover = min(equal, key=lambda backend: equal[backend].bound)
+    if equal[prover].bound < equal[finder].objective * (1 - TOLERANCE) - TOLERANCE:
+        raise SystemExit(f"{prover} states the bound {equal[prover].bound}, but {finder} has a plan of {equal[finder].objective}: one of them is wrong")
     return {
         "objective": equal[finder].objective,
         "found_by": finder,

@@ -186,7 +186,7 @@ def _queues(generator: np.random.Generator, totals: Mapping[str, float], used: S
     shares = generator.dirichlet(np.full(_N_QUEUES, 4.0)).tolist()
     queues: list[_Document] = []
     for q, (share, held) in enumerate(zip(shares, used, strict=True)):
-        nominal = {name: int(0.9 * share * total) for name, total in totals.items()}
+        nominal = {name: int(0.6 * share * total) for name, total in totals.items()}
         queue: _Document = {"name": f"team-{q}", "nominal_quota": nominal}
         if q % 2:
             queue["borrowing_limit"] = {"gpu": max(nominal["gpu"] // 2, held - nominal["gpu"])}

@@ -4,16 +4,18 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from itertools import islice
 from typing import Final, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, from_json
 
 from libra_opt.domain.base import Value
+from libra_opt.domain.every_error import every_error
 from libra_opt.domain.faults import fault_of, location_of, path_of, shown
 from libra_opt.domain.plan import PLAN_FORMAT, Plan
 from libra_opt.domain.repeated import may_repeat_keys, repeated_keys
-from libra_opt.domain.salvage import semantic_errors
+from libra_opt.domain.salvage import errors_beside
 from libra_opt.domain.state import STATE_FORMAT, State
 from libra_opt.errors import Fault, InputError
 
@@ -112,15 +114,15 @@ def _unreadable(source: str, message: str) -> InputError:
     return InputError(source, (Fault("", message),))
 
 
-def _faults(kind: type[_Document], text: str, error: ValidationError) -> list[Fault]:
-    """Return every fault of a document: what pydantic found, repeated keys, and contradictions in what is left."""
-    if error.error_count() > _MOST_ERRORS:
-        return _first_faults(kind, text, error.error_count())
-    errors = error.errors(include_url=False)
-    if errors[0]["type"] == "json_invalid":
-        return [Fault("", _not_json(str(errors[0]["ctx"]["error"])))]
-    if not errors[0]["loc"] and errors[0]["type"] != "fault":
-        return [fault_of(details, kind) for details in errors]
+def _faults(kind: type[_Document], text: str, found: ValidationError) -> list[Fault]:
+    """Return every fault of a document that pydantic found to be broken."""
+    few = found.errors(include_url=False) if found.error_count() <= _MOST_ERRORS else []
+    if few and few[0]["type"] == "json_invalid":
+        return [Fault("", _not_json(str(few[0]["ctx"]["error"])))]
+    if few and few[0]["type"] != "fault" and not few[0]["loc"]:
+        return [fault_of(few[0], kind)]
+    content = from_json(text)
+    errors = few if few and few[0]["type"] == "fault" else list(islice(every_error(kind, content, found), _MOST_ERRORS))
     for details in errors:
         if details["loc"] == ("format",):
             return [Fault("format", _other_format(kind, details["input"]))]
@@ -128,30 +130,17 @@ def _faults(kind: type[_Document], text: str, error: ValidationError) -> list[Fa
 
 
 def _all_faults(kind: type[_Document], text: str, errors: list[ErrorDetails]) -> list[Fault]:
+    """Return the faults that those errors are, repeated keys, and the contradictions in what is left."""
     structural = [details for details in errors if details["type"] != "fault"]
     repeated = repeated_keys(text)
+    if not (structural or repeated):
+        return [fault_of(details, kind) for details in errors]
     faults = [fault_of(details, kind) for details in structural]
     faults += [Fault(path_of(loc), "is written twice in one object, and readers differ in which they take; delete one") for loc in repeated]
-    if not faults:
-        return [fault_of(details, kind) for details in errors]
     if kind is State:
         broken = [*(location_of(details) for details in structural), *repeated]
-        faults += [fault_of(details, kind) for details in semantic_errors(from_json(text), broken)]
+        faults += [fault_of(details, kind) for details in errors_beside(from_json(text), broken)]
     return faults
-
-
-def _first_faults(kind: type[_Document], text: str, n_errors: int) -> list[Fault]:
-    """Return the faults of a document that has too many to hold them all: those of the first elements of its lists."""
-    content = from_json(text)
-    for n_elements in (1000, 100, 10, 1, 0):
-        cut = {name: part[:n_elements] if isinstance(part, list) else part for name, part in content.items()}
-        try:
-            kind.model_validate(cut)
-        except ValidationError as error:
-            if error.error_count() <= _MOST_ERRORS:
-                faults = [fault_of(details, kind) for details in error.errors(include_url=False)]
-                return [Fault("", f"has {n_errors} faults; only those of the first {n_elements} entries of each list are named"), *faults]
-    return [Fault("", f"has {n_errors} faults; is it a {kind.__name__.lower()} document?")]
 
 
 def _not_json(reason: str) -> str:

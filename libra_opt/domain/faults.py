@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final, get_args
@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from libra_opt.domain.base import MAPPING, PLAIN, Value
 from libra_opt.errors import Fault
 
-__all__ = ["Location", "fault_of", "location_of", "path_of", "shown"]
+__all__ = ["Location", "fault_of", "location_of", "path_of", "shown", "values_in"]
 
 Location = tuple[str | int, ...]
 
@@ -47,7 +47,11 @@ def shown(value: object) -> str:
 def location_of(error: ErrorDetails) -> Location:
     """Return where in the document an error is."""
     loc = tuple(part for part in error["loc"] if part not in _TAGS)
-    return loc[:-1] if loc and loc[-1] == _BAD_KEY else loc
+    return loc[:-1] if _is_about_key(error) else loc
+
+
+def _is_about_key(error: ErrorDetails) -> bool:
+    return error["type"].startswith("string_") and error["loc"][-1:] == (_BAD_KEY,)
 
 
 def fault_of(error: ErrorDetails, document: type[Value]) -> Fault:
@@ -64,9 +68,15 @@ def fault_of(error: ErrorDetails, document: type[Value]) -> Fault:
         message = f"{shown(error['input'])} {error['msg']}{_remedy(error['input'])}"
     else:
         message = error["msg"]  # contradictions: the ledger has written the sentence
-    if error["loc"] and error["loc"][-1] == _BAD_KEY:
+    if _is_about_key(error):
         message = f"as a key, {message}"
-    return Fault(path_of(loc), message)
+    return Fault(path_of(loc), _printable(message))
+
+
+def _printable(message: str) -> str:
+    if message.isprintable():
+        return message
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in message)
 
 
 def _remedy(value: object) -> str:
@@ -136,12 +146,12 @@ def _values_at(document: type[Value], loc: Location) -> list[type[Value]]:
     found = [document]
     for part in loc:
         if isinstance(part, str):
-            found = [value for kind in found if part in kind.model_fields for value in _values_in(kind.model_fields[part].annotation)]
+            found = [value for kind in found if part in kind.model_fields for value in values_in(kind.model_fields[part].annotation)]
     return found
 
 
-def _values_in(annotation: Any) -> Iterator[type[Value]]:
+def values_in(annotation: Any) -> list[type[Value]]:
+    """Return the types of value that an annotation speaks of."""
     if isinstance(annotation, type) and issubclass(annotation, Value):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _values_in(argument)
+        return [annotation]
+    return [value for argument in get_args(annotation) for value in values_in(argument)]

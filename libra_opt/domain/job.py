@@ -17,8 +17,8 @@ _Charge = Annotated[Seconds | FrozenMapping[Name, Seconds], Either("is not a num
 _Unit = Annotated[
     Annotated[int, WholeNumber(1, LIMIT - 1)] | Amounts, Either("is not a whole number of cards from 1 to 2^63 - 1, nor an object of amounts by resource")
 ]
-_Pools = Annotated[Annotated[tuple[Name, ...], Field(max_length=10_000)] | FrozenMapping[Name, _Speed], Either()]
-_History = Annotated[tuple[FrozenMapping[Name, Amount | None], ...], Field(max_length=10_000)]
+_Pools = Annotated[Annotated[tuple[Name, ...], Field(max_length=10_000, fail_fast=True)] | FrozenMapping[Name, _Speed], Either()]
+_History = Annotated[tuple[FrozenMapping[Name, Amount | None], ...], Field(max_length=10_000, fail_fast=True)]
 
 
 class Allocation(Value):
@@ -99,10 +99,10 @@ class StageFields(Value):
     unit: _Unit | None = None
     demand: Amounts | None = None
     history: _History | None = None
-    demand_intensity: Annotated[tuple[Share, ...], Field(max_length=1000)] = ()
+    demand_intensity: Annotated[tuple[Share, ...], Field(max_length=1000, fail_fast=True)] = ()
     need: Amounts | None = None
     pools: _Pools | None = None
-    curve: Annotated[tuple[tuple[Share, Annotated[float, Real(0, 1)]], ...], Field(max_length=1000)] | None = None
+    curve: Annotated[tuple[tuple[Share, Annotated[float, Real(0, 1)]], ...], Field(max_length=1000, fail_fast=True)] | None = None
     allocation: Allocation | None = None
 
 
@@ -169,7 +169,7 @@ class Job(StageFields, JobFields):
         Its stages, 1 to 64; a job of one stage may carry that stage's fields itself instead.
     """
 
-    stages: Annotated[tuple[Stage, ...], Field(max_length=64, json_schema_extra={"minItems": 1})] | None = None
+    stages: Annotated[tuple[Stage, ...], Field(max_length=64, fail_fast=True, json_schema_extra={"minItems": 1})] | None = None
 
     @cached_property
     def is_shorthand(self) -> bool:

@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.base import Finite, Name, Real, Text, Value
 from libra_opt.domain.frozen import FrozenMapping
@@ -13,6 +15,7 @@ __all__ = ["PLAN_FORMAT", "Action", "Certificate", "Forecasted", "Plan", "Planne
 PLAN_FORMAT = "libra-opt/plan/1"
 
 Action = Literal["admit", "keep", "grow", "shrink", "reshape", "migrate", "evict", "queue"]
+_Many = Field(max_length=10_000_000, fail_fast=True)
 _Score = Annotated[float, Real(0, 1e300)]
 Status = Literal["optimal", "within_gap", "feasible", "fallback"]
 
@@ -68,7 +71,7 @@ class PlannedJob(Value):
     id: Name
     action: Action
     service: _Score
-    stages: tuple[PlannedStage, ...] = ()
+    stages: Annotated[tuple[PlannedStage, ...], Field(max_length=64, fail_fast=True)] = ()
     reason: Reason
 
 
@@ -115,7 +118,7 @@ class Certificate(Value):
     gap: _Score
     backend: BackendName
     limit: Literal["effort"] | None = None
-    tiers: tuple[Tier, ...] = ()
+    tiers: Annotated[tuple[Tier, ...], Field(max_length=4, fail_fast=True)] = ()
 
 
 class Price(Value):
@@ -152,7 +155,7 @@ class Forecasted(Value):
     stage: Name
     method: Text
     demand: Amounts
-    demand_intensity: tuple[_Score, ...]
+    demand_intensity: Annotated[tuple[_Score, ...], Field(max_length=1000, fail_fast=True)]
     need: Amounts
 
 
@@ -184,9 +187,9 @@ class Plan(Value):
     format: Literal["libra-opt/plan/1"] = "libra-opt/plan/1"
     state_digest: Text
     period: Period
-    jobs: tuple[PlannedJob, ...]
+    jobs: Annotated[tuple[PlannedJob, ...], Field(max_length=1_000_000, fail_fast=True)]
     certificate: Certificate
     utilisation: FrozenMapping[Text, FrozenMapping[Text, Finite]] = FrozenMapping()
-    prices: tuple[Price, ...] = ()
-    forecast: tuple[Forecasted, ...] = ()
-    warnings: tuple[Text, ...] = ()
+    prices: Annotated[tuple[Price, ...], _Many] = ()
+    forecast: Annotated[tuple[Forecasted, ...], _Many] = ()
+    warnings: Annotated[tuple[Text, ...], _Many] = ()

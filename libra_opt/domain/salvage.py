@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from libra_opt.domain.faults import Location, location_of
 from libra_opt.domain.state import UNSURE, State
 
-__all__ = ["semantic_errors"]
+__all__ = ["errors_beside"]
 
 _KEYS: Final = {"resources": "name", "pools": "name", "queues": "name", "jobs": "id"}
 _NAMED: Final = frozenset(("resources", "pools", "queues"))
@@ -23,26 +23,31 @@ _ENTRYWISE: Final = frozenset(("capacity", "min_quota", "max_quota", "demand", "
 _ROUNDS: Final = 12
 
 
-def semantic_errors(document: object, broken: Iterable[Location]) -> list[ErrorDetails]:
-    """Return the contradictions of a state document outside of its broken places; `document` is cut down on the way."""
+def errors_beside(document: object, broken: Iterable[Location]) -> list[ErrorDetails]:
+    """Return the errors of a state document outside of its broken places: contradictions, and what lists of numbers had kept for later.
+
+    `document` is cut down on the way.
+    """
     if not isinstance(document, dict):
         return []
     unsure: set[str] = set()
     if any(loc and loc[0] not in State.model_fields for loc in broken):
         unsure |= _NAMED - document.keys()
+    errors: list[ErrorDetails] = []
     for _ in range(_ROUNDS):
         for loc in broken:
             _cut(document, loc, unsure)
         try:
             State.model_validate(document, context={UNSURE: frozenset(unsure)})
         except ValidationError as error:
-            errors = error.errors(include_url=False)
+            found = error.errors(include_url=False)
+            errors += found
+            broken = [location_of(details) for details in found]
         else:
-            return []
-        if all(details["type"] == "fault" for details in errors):
-            return errors
-        broken = [location_of(details) for details in errors]
-    return []
+            break
+        if found[0]["type"] == "fault":
+            break
+    return errors
 
 
 def _cut(document: dict[str, Any], loc: Location, unsure: set[str]) -> None:

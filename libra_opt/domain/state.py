@@ -36,7 +36,7 @@ class Period(Value):
     seconds: Annotated[float, Real(1e-3, 1e9)] = 60
 
 
-_Texts = Annotated[tuple[Text, ...], Field(max_length=1000)]
+_Texts = Annotated[tuple[Text, ...], Field(max_length=1000, fail_fast=True)]
 
 
 class About(Value):
@@ -85,15 +85,16 @@ class State(Value):
     ------
     pydantic.ValidationError
         The document contradicts itself; each error's location is the path of a fault. `read_state` turns it into an `InputError`.
+        Of a list only the first faulty element is reported here, and every one by `read_state`.
     """
 
     format: Literal["libra-opt/state/1"] = "libra-opt/state/1"
     about: About | None = None
     period: Period = Period()
-    resources: Annotated[tuple[Resource, ...], Field(max_length=64)] = DEFAULT_RESOURCES
-    pools: Annotated[tuple[Pool, ...], Field(max_length=10_000)] = ()
-    queues: Annotated[tuple[Queue, ...], Field(max_length=10_000)] = ()
-    jobs: Annotated[tuple[Job, ...], Field(max_length=1_000_000)] = ()
+    resources: Annotated[tuple[Resource, ...], Field(max_length=64, fail_fast=True)] = DEFAULT_RESOURCES
+    pools: Annotated[tuple[Pool, ...], Field(max_length=10_000, fail_fast=True)] = ()
+    queues: Annotated[tuple[Queue, ...], Field(max_length=10_000, fail_fast=True)] = ()
+    jobs: Annotated[tuple[Job, ...], Field(max_length=1_000_000, fail_fast=True)] = ()
     options: Options = Options()
 
     _ledger: Ledger = PrivateAttr()

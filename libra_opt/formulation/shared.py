@@ -67,7 +67,7 @@ def shared_rows(ledger: Ledger, tables: Tables, curves: ServiceCurves, budget_se
         reserved[:-1, r] = [part * available // promised if promised > available else part for part in kept]
     floor = np.zeros_like(ceiling)
     floor[:-1] = guarantee_floors(ledger, tables, curves)
-    budget = np.inf if budget_seconds is None else float(int(budget_seconds * 1000))
+    budget = np.inf if budget_seconds is None else float(round(budget_seconds * 1000))
     return SharedRows(capacity, ceiling, reserved, reserved.any(axis=0), floor, nominal, budget, capacity.sum(axis=0))
 
 

@@ -18,7 +18,7 @@ from libra_opt.formulation.restrict import Restricted, restrict
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers import cp_sat
 from libra_opt.solvers.core import split
-from libra_opt.solvers.greedy import greedy_choice
+from libra_opt.solvers.greedy import greedy_choice, settle
 from libra_opt.solvers.lagrangian import price_out
 from libra_opt.solvers.linear import solve_linear
 from libra_opt.solvers.prices import dual_prices
@@ -33,14 +33,14 @@ __all__ = ["solve"]
 _SMALL = 4000
 """Up to this many cells of a complete grid CP-SAT gets the whole program."""
 
-_MARGIN = 0.02
+_MARGIN = 0.1
 """How far below its best a bundle may be, relative to its job's worth, to be on the fine grid."""
 
 _CORES = (250, 500, 1000)
 """How many jobs the core has, round by round."""
 
-_CORE_CELLS = 12_000
-"""Most cells of a core that CP-SAT gets."""
+_SEARCHES = ((250, 2_000), (600, 6_000), (1500, 15_000))
+"""Jobs and most cells of the cores that CP-SAT gets, one after the other."""
 
 
 def solve(program: Program, options: Options) -> Solution:
@@ -84,10 +84,13 @@ def _solve_large(program: Program, options: Options) -> Solution:
         if found.gap <= options.gap and _is_met(found.score):
             break
         found = _better(found, _round(program, found.prices, size))
-    limit: Literal["effort"] | None = None
-    if found.gap > options.gap or not _is_met(found.score):
-        found = _search(found, options)
-        limit = "effort"
+    effort = options.effort
+    for size, most_cells in _SEARCHES:
+        if effort <= 0 or (found.gap <= options.gap and _is_met(found.score)):
+            break
+        found, used = _search(found, options, size, most_cells, effort)
+        effort -= used
+    limit: Literal["effort"] | None = "effort" if found.gap > options.gap or not _is_met(found.score) else None
     bounds = Bounds(0.0, 0.0, 0.0, found.bound)
     return Solution(found.program, found.choice, found.score, bounds, "auto", limit, prices=found.prices)
 
@@ -125,28 +128,27 @@ def _round(program: Program, prices: Prices, core_size: int) -> _Found:
         weights = relaxation.rounded(core.program, optimum.columns)
         choice = core.widen(round_plan(core.program, *weights, inner.level_value, inner.cell_cost), rest)
         priced_again = price_out(fine, prices, limits)
-        choice = fill(fine, choice, priced_again.level_value, priced_again.cell_cost)
+        choice = settle(fine, fill(fine, settle(fine, choice), priced_again.level_value, priced_again.cell_cost))
     score = fine.score(choice)
     reached = Limits.of(score)
     bound = min(price_out(fine, each, reached).bound for each in (prices,))
     return _Found(fine, choice, score, bound, prices)
 
 
-def _search(found: _Found, options: Options) -> _Found:
-    """Give CP-SAT the core, with the plan at hand as a hint and the others as they are."""
+def _search(found: _Found, options: Options, size: int, most_cells: int, effort: float) -> tuple[_Found, float]:
+    """Give CP-SAT a core, with the plan at hand as a hint and the other jobs as they are; return the better plan and the effort used."""
     priced = price_out(found.program, found.prices, Limits.of(found.score))
-    core, rest = split(found.program, priced, _CORES[-1], keep=found.choice, most_cells=_CORE_CELLS)
+    core, rest = split(found.program, priced, size, keep=found.choice, most_cells=most_cells)
     if core is None:
-        return found
+        return found, effort
     inner = core.program
     start = core.shrink(found.choice)
     selected = np.ones(len(inner.bundles.job), dtype=np.bool_)
-    reached = inner.score(start)
-    room = options.gap * abs(found.bound) / max(1e-12, abs(reached.value))
-    outcome = cp_sat.solve_selection(inner, start, selected, options.effort, options.seed, min(0.5, max(1e-6, room / 2)))
+    room = options.gap * abs(found.bound) / max(1e-12, abs(inner.score(start).value))
+    outcome = cp_sat.solve_selection(inner, start, selected, effort, options.seed, min(0.5, max(1e-6, room / 2)))
     choice = core.widen(outcome.choice, rest)
     score = found.program.score(choice)
     if not score.beats(found.score):
-        return found
+        return found, outcome.effort_used
     bound = price_out(found.program, found.prices, Limits.of(score)).bound
-    return _Found(found.program, choice, score, bound, found.prices)
+    return _Found(found.program, choice, score, bound, found.prices), outcome.effort_used

@@ -11,7 +11,7 @@ from libra_opt.formulation.program import Choice, Program
 from libra_opt.solvers.residual import Residual
 from libra_opt.solvers.solution import Bounds, Solution
 
-__all__ = ["greedy_choice", "solve"]
+__all__ = ["greedy_choice", "settle", "solve"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -27,17 +27,36 @@ def solve(program: Program, options: Options) -> Solution:  # noqa: ARG001
 
 def greedy_choice(program: Program) -> Choice:
     """Return the better of two plans: built up greedily, or what runs now kept as it is."""
-    built, kept = _build(program), _keep(program)
-    if kept is not None and program.score(kept).beats(program.score(built)):
+    built = settle(program, _build(program))
+    if not program.n_cells:
+        return built
+    kept = _still(program)
+    if program.fits(program.usage(kept)) and program.score(kept).beats(program.score(built)):
         return kept
     return built
 
 
-def _keep(program: Program) -> Choice | None:
-    """Return the choice that leaves everything as it is, each job at the best level that takes no move; None where that no longer fits."""
-    choice = program.nothing
-    if not program.n_cells:
+def settle(program: Program, choice: Choice) -> Choice:
+    """R12: return `choice` with charged jobs left as they are, the dearest first, while the budget is overrun and they fit."""
+    if program.usage(choice).ms <= program.shared.budget_ms:
         return choice
+    still, residual = _still(program), Residual(program, choice)
+    first = program.first_stage
+    cell_ms = np.append(program.cell_ms, 0.0)[choice]
+    charge = np.add.reduceat(cell_ms, first[:-1]) + np.where(program.runs(choice), 0.0, program.wait_ms)
+    for job in np.lexsort((np.arange(program.n_jobs), -charge)):
+        if residual.ms <= program.shared.budget_ms or charge[job] <= 0:
+            break
+        kept = still[first[job] : first[job + 1]]
+        if (kept >= 0).all():
+            now = residual.release(int(job))
+            residual.take(int(job), kept if residual.allows(int(job), kept) else now)
+    return residual.choice
+
+
+def _still(program: Program) -> Choice:
+    """Return the choice that leaves what runs as it is, each job at the best level that takes no move; it need not fit any more."""
+    choice = program.nothing
     still = (program.cell_ms == 0) & ~program.cell_moved & (program.wait_ms[program.cell_job] + program.n_wait_moves[program.cell_job] > 0)
     first_cell, first_slot = program.bundles.first_cell[:-1], program.bundles.first_slot[:-1]
     cell = np.where(still, np.arange(program.n_cells), -1)
@@ -48,7 +67,7 @@ def _keep(program: Program) -> Choice | None:
     for job in np.flatnonzero(best >= 0):
         slots = slice(program.bundles.first_slot[best[job]], program.bundles.first_slot[best[job] + 1])
         choice[program.first_stage[job] : program.first_stage[job + 1]] = by_slot[slots]
-    return choice if program.fits(program.usage(choice)) else None
+    return choice
 
 
 def _build(program: Program) -> Choice:

@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from libra_opt.domain.options import Options
 from libra_opt.formulation.program import Program
-from libra_opt.solvers.greedy import greedy_choice
+from libra_opt.solvers.greedy import greedy_choice, settle
 from libra_opt.solvers.lagrangian import price_out
 from libra_opt.solvers.relaxation import Relaxation, relax
-from libra_opt.solvers.rounding import round_plan
+from libra_opt.solvers.rounding import fill, round_plan
 from libra_opt.solvers.solution import Bounds, Limits, Solution
 
 __all__ = ["solve"]
@@ -32,7 +32,8 @@ def solve(program: Program, options: Options) -> Solution:
     solution, duals = solved
     prices = relaxation.prices(program, duals)
     priced = price_out(program, prices, Limits.of(score))
-    choice = round_plan(program, *relaxation.rounded(program, solution), priced.level_value, priced.cell_cost)
+    rounded = round_plan(program, *relaxation.rounded(program, solution), priced.level_value, priced.cell_cost)
+    choice = settle(program, fill(program, rounded, priced.level_value, priced.cell_cost))
     best = choice if program.score(choice).beats(score) else start
     reached = program.score(best)
     bound = price_out(program, prices, Limits.of(reached)).bound

@@ -24,16 +24,19 @@ class Residual:
         self.pool = program.shared.capacity - usage.pool
         self.used = usage.queue
         self.ms = usage.ms
+        self._ms_before: float | None = None
 
     def release(self, job: int) -> _Indices:
         """Take back all a job holds and return its cells."""
         cells = self._cells(job)
+        self._ms_before = self.ms
         self._book(job, cells, -1)
         self.choice[self._rows(job)] = -1
         return cells
 
     def take(self, job: int, cells: _Indices) -> None:
         """Give a waiting job the cells of one level; nothing for an empty selection."""
+        self._ms_before = None
         if len(cells):
             self._book(job, cells, 1)
             self.choice[self._rows(job)] = cells
@@ -54,7 +57,22 @@ class Residual:
                 pool = pool.copy()
                 pool[program.cell_pool[cell]] -= program.amount[cell]
         cells = np.array(picked, dtype=np.intp)
+        if not self._budget_allows(job, cells):
+            return None
         return cells if self._queue_allows(job, used + program.amount[cells].sum(axis=0)) else None
+
+    def allows(self, job: int, cells: _Indices) -> bool:
+        """Return whether a waiting job fits with exactly these cells."""
+        program, pool = self.program, self.pool.copy()
+        np.subtract.at(pool, program.cell_pool[cells], program.amount[cells])
+        fits = bool((pool >= 0).all()) and self._budget_allows(job, cells)
+        return fits and self._queue_allows(job, self.used[program.queue[job]] + program.amount[cells].sum(axis=0))
+
+    def _budget_allows(self, job: int, cells: _Indices) -> bool:
+        """R12: whether taking the cells keeps the budget, or at least does not add to what was over it before the job was released."""
+        after = self.ms + float(self.program.cell_ms[cells].sum() - self.program.wait_ms[job])
+        before = self.ms if self._ms_before is None else self._ms_before
+        return after <= max(self.program.shared.budget_ms, before)
 
     def _queue_allows(self, job: int, used: _Floats) -> bool:
         shared, queue = self.program.shared, self.program.queue[job]
