@@ -3,11 +3,10 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from libra_opt.adapters.files import STANDARD_STREAM, write_whole
 from libra_opt.allocate import allocate
@@ -37,20 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _solve(files: Sequence[str], states: Sequence[State]) -> Iterator[Plan]:
-    with _progress(len(states)) as advance:
-        for name, state in zip(files, states, strict=True):
-            advance(f"{printable(name)}, {len(state.jobs)} jobs")
-            yield allocate(state)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[partial[None]]:
-    """Show on a terminal's standard error what is being solved; elsewhere stay silent."""
+    """Yield one plan after another; a terminal's standard error shows which state is at work."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("", total=total, completed=-1)
-        yield partial(_advance, progress, task)
-
-
-def _advance(progress: Progress, task: TaskID, description: str) -> None:
-    progress.update(task, advance=1, description=description)
+        task = progress.add_task("", total=len(states))
+        for name, state in zip(files, states, strict=True):
+            progress.update(task, description=f"{printable(name)}, {len(state.jobs)} jobs")
+            yield allocate(state)
+            progress.advance(task)

@@ -52,6 +52,7 @@ def show_plan(name: str, state: State, plan: Plan, limit: int | None) -> None:
         console.print(Text(line))
     for warning in plan.warnings:
         console.print(Text(f"Warning: {printable(warning)}", style="yellow"))
+    console.print()
 
 
 def certificate_lines(certificate: Certificate) -> list[str]:
@@ -131,7 +132,7 @@ def _utilisation(state: State, plan: Plan) -> Table:
         for r, resource in enumerate(state.resources):
             if capacity[r]:
                 share = plan.utilisation[pool.name][resource.name] if pool.name in plan.utilisation else 0.0
-                bar = ProgressBar(total=1.0, completed=share, width=24)
+                bar = ProgressBar(total=1.0, completed=share, width=24, complete_style="cyan", finished_style="cyan")
                 amount = f"{float(capacity[r] * resource.step):g} {resource.unit}".strip()
                 table.add_row(Text(printable(pool.name)), Text(printable(resource.name)), bar, f"{100 * share:.1f} %", Text(printable(amount)))
     return table

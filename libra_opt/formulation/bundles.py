@@ -208,8 +208,8 @@ def _cells(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, u
     pace = curves.pace(ways.stage[way], service[level])
     used = demand[way] * (pace / ways.speed[way])[:, None]
     amount = _rounded_up(tables, ways, unit, way, used)
-    stays = (amount <= ways.ceiling[way]).all(axis=1)
-    stays &= ~_twins(ways, level, way, amount)
+    fits = (amount <= ways.ceiling[way]).all(axis=1)
+    stays = fits & ~_twins(ways, way, amount, fits)
     level, way, amount, used = level[stays], way[stays], amount[stays], used[stays]
     slot_starts = np.append(True, (level[1:] != level[:-1]) | (ways.stage[way[1:]] != ways.stage[way[:-1]])) if len(level) else np.zeros(0, dtype=np.bool_)  # noqa: FBT003
     stages = np.diff(tables.first_stage)
@@ -251,13 +251,13 @@ def _rounded_up(tables: Tables, ways: Ways, unit: _Ints, way: _Indices, used: _F
     return amount
 
 
-def _twins(ways: Ways, level: _Indices, way: _Indices, amount: _Ints) -> _Flags:
-    """Tell which cells hold the same in the same pool as the one before them."""
-    if len(level) < 2:
-        return np.zeros(len(level), dtype=np.bool_)
-    near = np.flatnonzero((way[1:] == way[:-1] + 1) & (ways.stage[way[1:]] == ways.stage[way[:-1]]) & (ways.pool[way[1:]] == ways.pool[way[:-1]])) + 1
-    twin = np.zeros(len(level), dtype=np.bool_)
-    twin[near] = (amount[near] == amount[near - 1]).all(axis=1)
+def _twins(ways: Ways, way: _Indices, amount: _Ints, fits: _Flags) -> _Flags:
+    """Tell which cells hold the same in the same pool as the one before them, which fits too."""
+    twin = np.zeros(len(way), dtype=np.bool_)
+    if len(way) > 1:
+        is_next = (way[1:] == way[:-1] + 1) & (ways.stage[way[1:]] == ways.stage[way[:-1]]) & (ways.pool[way[1:]] == ways.pool[way[:-1]])
+        near = np.flatnonzero(is_next & fits[:-1]) + 1
+        twin[near] = (amount[near] == amount[near - 1]).all(axis=1)
     return twin
 
 

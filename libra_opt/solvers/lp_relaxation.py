@@ -52,16 +52,17 @@ def _solve_with_cvxpy(relaxation: Relaxation, effort: float) -> tuple[_Floats, _
 
     scale = max(1e-12, float(np.abs(relaxation.gain).max(initial=0.0)))
     row_scale = np.maximum(1e-12, np.abs(relaxation.matrix).max(axis=1).toarray().ravel()) if relaxation.matrix.shape[0] else np.ones(0)
-    x = cp.Variable(len(relaxation.gain), bounds=[np.zeros(len(relaxation.gain)), np.where(np.isfinite(relaxation.upper), relaxation.upper, 1e12)])
+    x = cp.Variable(len(relaxation.gain), bounds=[np.zeros(len(relaxation.gain)), relaxation.upper])
     matrix = relaxation.matrix.multiply(1.0 / row_scale[:, None]).tocsr() if len(row_scale) else relaxation.matrix
     rows = matrix @ x <= relaxation.high / row_scale
     constraints = [rows]
     if relaxation.equal.shape[0]:
         constraints.append(relaxation.equal @ x == relaxation.target)
     problem = cp.Problem(cp.Maximize((relaxation.gain / scale) @ x), constraints)
-    problem.solve(solver=cp.CLARABEL, max_iter=max(10, min(500, int(200 * effort))))
+    try:
+        problem.solve(solver=cp.CLARABEL, max_iter=max(10, min(500, int(200 * effort))))
+    except cp.error.SolverError:
+        return None
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) or x.value is None or rows.dual_value is None:
         return None
     return np.clip(np.asarray(x.value), 0.0, None), np.asarray(rows.dual_value) * scale / row_scale
-
-

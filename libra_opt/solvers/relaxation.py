@@ -175,17 +175,18 @@ def relax(program: Program, selected: npt.NDArray[np.bool_]) -> Relaxation:
 
 
 def _reserve_rows(program: Program, rows: _Rows, first: int, queue: _Indices, amount: _Floats, column: _Indices, upper: list[_Floats]) -> int:
-    """R10: ``use[q] <= part[q]``, ``sum of parts <= total``; the columns are what a part exceeds its reserve by."""
+    """R10: ``use[q] <= part[q]``, ``sum of parts <= total``; the columns are what a part exceeds its reserve by, as shares of the total."""
     shared, taken = program.shared, 0
     for r in np.flatnonzero(shared.is_reserving):
         n = len(shared.reserved)
         above = first + taken + np.arange(n)
+        whole = max(1.0, float(shared.total[r]))
         for q in range(n):
             inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
             if len(inside):
-                rows.add(("reserve", q, int(r)), [*column[inside], above[q]], [*amount[inside, r], -1.0], shared.reserved[q, r])
-        rows.add(("parts", 0, int(r)), above, np.ones(n), shared.total[r] - shared.reserved[:, r].sum())
-        upper.append(np.full(n, np.inf))
+                rows.add(("reserve", q, int(r)), [*column[inside], above[q]], [*amount[inside, r], -whole], shared.reserved[q, r])
+        rows.add(("parts", 0, int(r)), above, np.full(n, whole), shared.total[r] - shared.reserved[:, r].sum())
+        upper.append(np.ones(n))
         taken += n
     return taken
 
@@ -206,9 +207,9 @@ def _guarantee_rows(
     owed = list(zip(*np.nonzero(shared.floor > 0), strict=True))
     for i, (q, r) in enumerate(owed):
         inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
-        rows.add(("guarantee", int(q), int(r)), [*column[inside], first + i], [*-amount[inside, r], -1.0], -shared.floor[q, r])
-    upper.append(np.array([shared.floor[q, r] for q, r in owed]))
-    losses.append(np.array([-penalty / shared.nominal[q, r] for q, r in owed]))
+        rows.add(("guarantee", int(q), int(r)), [*column[inside], first + i], [*-amount[inside, r], -shared.nominal[q, r]], -shared.floor[q, r])
+    upper.append(np.array([shared.floor[q, r] / shared.nominal[q, r] for q, r in owed]))
+    losses.append(np.full(len(owed), -penalty))
     return len(owed)
 
 
@@ -230,9 +231,11 @@ def _budget_row(
     np.add.at(spent, column, program.cell_ms[cell])
     spent[: len(levels)] -= program.wait_ms[program.bundles.job[levels]]
     used = np.flatnonzero(spent)
-    rows.add(("budget", 0, 0), [*used, first], [*spent[used], -1.0], program.shared.budget_ms - float(program.wait_ms.sum()))
-    upper.append(np.array([np.inf]))
-    losses.append(np.array([-penalty]))
+    unit = max(1000.0, program.shared.budget_ms)
+    most = float(program.wait_ms.sum() + program.cell_ms[cell].sum())
+    rows.add(("budget", 0, 0), [*used, first], [*spent[used], -unit], program.shared.budget_ms - float(program.wait_ms.sum()))
+    upper.append(np.array([most / unit + 1.0]))
+    losses.append(np.array([-penalty * unit]))
     return 1
 
 
