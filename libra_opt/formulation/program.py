@@ -31,9 +31,9 @@ class Score:
     Attributes
     ----------
     lost, over_seconds, shortfall
-        Tiers 1 to 3, the less the better.
+        Tiers 1 to 3 (`protected_lost`, `over_budget_seconds`, `guarantee_shortfall`), the less the better.
     value
-        Tier 4, the more the better.
+        Tier 4 (`value`), the more the better.
     unevenness
         Tier 5, the less the better.
     moves

@@ -70,8 +70,10 @@ def solve_selection(
         Cells to choose from within the selected levels, shape ``(n_cells,)``; all unless given.
     """
     score = program.score(start)
-    if effort == 0 or program.n_cells == 0:
-        return Outcome(start, Bounds(0.0, 0.0, 0.0, _most_value(program)), 0.0, hit_limit=program.n_cells > 0)
+    if program.n_cells == 0:
+        return Outcome(start, Bounds(score.lost, score.over_seconds, score.shortfall, score.value), 0.0, hit_limit=False)
+    if effort == 0:
+        return Outcome(start, Bounds(0.0, 0.0, 0.0, _most_value(program)), 0.0, hit_limit=True)
     search = _Search(program, start, selected, cells, seed, effort)
     lost = search.tier("lost", score.lost, score.lost == 0)
     over = search.tier("over", score.over_seconds * 1000, score.over_seconds == 0)

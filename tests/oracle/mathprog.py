@@ -73,7 +73,8 @@ def _optimise(data: tuple[Path, ...], free: Callable[[str], bool] | None, time_l
 
 def _branch_and_cut(problem: object, time_limit_ms: int) -> None:
     """Solve without the presolver, which takes a row as satisfied that is broken by a thousandth."""
-    _simplex(problem)
+    if not _relaxation_is_solved(problem):
+        raise OracleError("GLPK finds no optimum of the relaxation, yet every valid state has a plan")
     parameters = glpk.glp_iocp()
     glpk.glp_init_iocp(parameters)
     parameters.mip_gap = 0.0
@@ -82,7 +83,7 @@ def _branch_and_cut(problem: object, time_limit_ms: int) -> None:
     parameters.tm_lim = time_limit_ms
     code = glpk.glp_intopt(problem, parameters)
     status = glpk.glp_mip_status(problem)
-    if code == glpk.GLP_ENOPFS or status == glpk.GLP_NOFEAS:
+    if status == glpk.GLP_NOFEAS:
         raise OracleError("GLPK says the state has no plan, yet every valid state has one")
     if code or status != glpk.GLP_OPT:
         raise OracleGaveUpError(f"GLPK stopped with code {code} and status {status}")
@@ -95,19 +96,19 @@ def _settle(problem: object) -> None:
         if glpk.glp_get_col_kind(problem, i) != glpk.GLP_CV:
             whole = round(glpk.glp_mip_col_val(problem, i))
             glpk.glp_set_col_bnds(problem, i, glpk.GLP_FX, whole, whole)
-    _simplex(problem)
+    if not _relaxation_is_solved(problem):
+        raise OracleGaveUpError("GLPK's integers do not hold once they are rounded")
     if abs(glpk.glp_get_obj_val(problem) - found) > ROUNDING * max(1, abs(found)):
         raise OracleGaveUpError(f"GLPK's objective moves from {found} to {glpk.glp_get_obj_val(problem)} once integers are rounded")
 
 
-def _simplex(problem: object) -> None:
+def _relaxation_is_solved(problem: object) -> bool:
     parameters = glpk.glp_smcp()
     glpk.glp_init_smcp(parameters)
     parameters.tol_bnd = FEASIBILITY
     glpk.glp_adv_basis(problem, 0)
-    code, status = glpk.glp_simplex(problem, parameters), glpk.glp_get_status(problem)
-    if code or status != glpk.GLP_OPT:
-        raise OracleGaveUpError(f"GLPK's relaxation stopped with code {code} and status {status}")
+    code = glpk.glp_simplex(problem, parameters)
+    return code == 0 and glpk.glp_get_status(problem) == glpk.GLP_OPT
 
 
 def _must(code: int, step: str) -> None:
