@@ -67,7 +67,7 @@ def documents(draw: Draw, shape: Shape = TINY) -> Document:
     if draw(_one_in(8)):
         resources = [{**resource, "costly": draw(st.booleans())} for resource in resources]
     pools = [f"p{k}" for k in range(draw(st.integers(1, shape.pools)))]
-    queues = [f"q{q}" for q in range(draw(st.integers(0, shape.queues)))]
+    queues = [f"q{q}" for q in range(draw(st.sampled_from((1, 0, *range(1, shape.queues + 1)))))]
     jobs, left = [], shape.all_stages
     for j in range(draw(st.integers(1, shape.jobs))):
         n_stages = draw(st.integers(1, max(1, min(shape.stages, left))))
@@ -180,7 +180,7 @@ def _run(draw: Draw, resources: list[Document], jobs: list[Document], capacity: 
     """Let some jobs run, with allocations that fit what is left of the cluster and that R2 to R9 allow."""
     free = {pool: {r: Fraction(amount) for r, amount in row.items()} for pool, row in capacity.items()}
     for job in jobs:
-        if draw(_one_in(3)):
+        if draw(_one_in(4)):
             continue
         trial = {pool: dict(row) for pool, row in free.items()}
         held = [_place(draw, stage, resources, trial, card_mem) for stage in job["stages"]]
@@ -192,9 +192,20 @@ def _run(draw: Draw, resources: list[Document], jobs: list[Document], capacity: 
 
 def _place(draw: Draw, stage: Document, resources: list[Document], free: dict[str, dict[str, Fraction]], card_mem: Document) -> Document | None:
     """Take an allocation for a stage out of `free`, if one fits."""
-    pool = draw(st.sampled_from(list(stage.get("pools", free))))
-    level = draw(st.sampled_from((Fraction(1, 4), Fraction(1, 2), Fraction(1, 2), Fraction(1))))
-    held = {}
+    level = draw(st.sampled_from((Fraction(1, 2), Fraction(1, 4), Fraction(1))))
+    pools = draw(st.permutations(list(stage.get("pools", free))))
+    for pool in pools:
+        held = _fit(stage, resources, free[pool], level, card_mem.get(pool))
+        if held is not None:
+            for r, amount in held.items():
+                free[pool][r] -= amount
+            return {"pool": pool, "resources": held}
+    return None
+
+
+def _fit(stage: Document, resources: list[Document], free: dict[str, Fraction], level: Fraction, card_mem: int | None) -> dict[str, int] | None:
+    """Return the least that a stage holds at a level, if it is free."""
+    held: dict[str, int] = {}
     for resource in sorted(resources, key=lambda resource: resource["name"] == "gpu"):
         r = resource["name"]
         unit = _unit(stage, r)
@@ -203,15 +214,13 @@ def _place(draw: Draw, stage: Document, resources: list[Document], free: dict[st
             wanted *= level
         else:
             wanted = min(stage.get("need", {}).get(r, wanted), stage["max_quota"].get(r, wanted))
-        if r == "gpu" and pool in card_mem:
-            wanted = max(wanted, Fraction(held.get("gpu_mem", 0), card_mem[pool]))
+        if r == "gpu" and card_mem:
+            wanted = max(wanted, Fraction(held.get("gpu_mem", 0), card_mem))
         amount = unit * -(-max(Fraction(wanted), stage["min_quota"].get(r, 0)) // unit)
-        if amount > min(stage["max_quota"].get(r, amount), free[pool].get(r, 0)):
+        if amount > min(stage["max_quota"].get(r, amount), free.get(r, 0)):
             return None
         held[r] = int(amount)
-    for r, amount in held.items():
-        free[pool][r] -= amount
-    return {"pool": pool, "resources": held}
+    return held
 
 
 def _unit(stage: Document, r: str) -> int:
@@ -247,15 +256,17 @@ def _queue(draw: Draw, name: str, resources: list[Document], jobs: list[Document
         asked = _asked(jobs, r, name)
         if draw(_one_in(4)):
             continue
-        nominal = queue["nominal_quota"][r] = draw(st.integers(0, 4)) if draw(_one_in(3)) else round(draw(st.sampled_from((0, 0.3, 0.5, 0.8, 1.2))) * asked)
+        nominal = queue["nominal_quota"][r] = (
+            draw(st.integers(0, 4)) if draw(_one_in(3)) else round(draw(st.sampled_from((0.5, 0.3, 0.2, 0, 0.8, 1.2))) * asked)
+        )
         if not draw(_one_in(3)):
-            borrowing[r] = draw(st.integers(0, 2))
+            borrowing[r] = draw(st.sampled_from((0, 0, 1, 2)))
         if not draw(_one_in(3)):
             lending[r] = draw(st.integers(0, max(0, nominal // 2)))
-    if draw(_one_in(3)):
-        queue["lending_limit"] = lending
-    elif not draw(_one_in(4)):
+    if draw(st.sampled_from((True, True, True, False))):
         queue["borrowing_limit"] = borrowing
+    if draw(st.booleans()):
+        queue["lending_limit"] = lending
     return queue
 
 

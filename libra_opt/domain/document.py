@@ -52,7 +52,13 @@ def read_plan(text: str | bytes, source: str = "plan") -> Plan:
 
 
 def write(document: Value) -> str:
-    """Return a state or a plan as JSON, fields in a fixed order, what was left out left out."""
+    """Return a state or a plan as JSON, fields in a fixed order, what was left out left out (but never its `format`)."""
+    if "format" in type(document).model_fields and "format" not in document.model_fields_set:
+        document = document.model_copy(update={"format": type(document).model_fields["format"].default})
+    return _write_given(document)
+
+
+def _write_given(document: Value) -> str:
     return document.model_dump_json(exclude_unset=True)
 
 
@@ -85,7 +91,7 @@ def _read_whole(kind: type[_Document], decoded: str, source: str) -> _Document:
     except ValidationError as error:
         faults = _faults(kind, decoded, error)
     else:
-        if not (may_repeat_keys(decoded, write(document)) and repeated_keys(decoded)):
+        if not (may_repeat_keys(decoded, _write_given(document)) and repeated_keys(decoded)):
             return document
         faults = _all_faults(kind, decoded, [])
     if len(faults) > MOST_FAULTS:
@@ -137,8 +143,8 @@ def _all_faults(kind: type[_Document], text: str, errors: list[ErrorDetails]) ->
         return [fault_of(details, kind) for details in errors]
     faults = [fault_of(details, kind) for details in structural]
     faults += [Fault(path_of(loc), "is written twice in one object, and readers differ in which they take; delete one") for loc in repeated]
-    if kind is State:
-        broken = [*(location_of(details) for details in structural), *repeated]
+    broken = [*(location_of(details) for details in structural), *repeated]
+    if kind is State and () not in broken:
         faults += [fault_of(details, kind) for details in errors_beside(from_json(text), broken)]
     return faults
 

@@ -46,7 +46,8 @@ def shown(value: object) -> str:
 
 def location_of(error: ErrorDetails) -> Location:
     """Return where in the document an error is."""
-    loc = tuple(part for part in error["loc"] if part not in _TAGS)
+    end = len(error["loc"]) - (error["type"] in _ABOUT_FIELD)
+    loc = tuple(part for i, part in enumerate(error["loc"]) if part not in _TAGS or i == end)
     return loc[:-1] if _is_about_key(error) else loc
 
 
@@ -101,6 +102,9 @@ def _choice(value: object, context: Mapping[str, Any]) -> str:
     near = get_close_matches(value, re.findall(r"'([^']*)'", expected), 1) if isinstance(value, str) else []
     return f"{shown(value)} is not {expected}" + (f"; did you mean {near[0]!r}?" if near else "; write one that is")
 
+
+_ABOUT_FIELD: Final = frozenset(("extra_forbidden", "missing", "fault"))
+"""Errors whose location ends with a name of the document, whatever it looks like."""
 
 _OWN: Final = frozenset(("number", "whole", "either"))
 """Errors of our own scalars: their message follows the value."""

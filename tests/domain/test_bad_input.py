@@ -184,3 +184,7 @@ def test_escaped_colons_are_not_taken_for_repeated_keys() -> None:
 
 def test_repeated_key_behind_an_escaped_colon_is_found() -> None:
     assert list(faults('{"jobs":[{"id":"a\\u003ab","weight":1,"weight":1}]}')) == ["jobs[0].weight"]
+
+
+def test_repeated_key_is_found_where_the_format_is_left_out() -> None:
+    assert list(faults('{"jobs":[{"id":"a","weight":1,"weight":2}]}')) == ["jobs[0].weight"]

@@ -75,6 +75,12 @@ def test_json_there_and_back_is_the_identity(state: State, plan: Plan) -> None:
     assert digest(read_state(write(state))) == digest(state)
 
 
+def test_format_is_always_written(plan: Plan) -> None:
+    assert write(State()) == '{"format":"libra-opt/state/1"}'
+    assert digest(State()) == digest(read_state("{}")) == digest(read_state(write(State())))
+    assert write(Plan(**{name: getattr(plan, name) for name in plan.model_fields_set - {"format"}})) == write(plan)
+
+
 def test_names_come_first_in_what_is_written() -> None:
     shuffled = json.loads(json.dumps(STATE, sort_keys=True), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
     assert write(read_state(json.dumps(shuffled))).startswith('{"format":')
