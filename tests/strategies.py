@@ -250,22 +250,22 @@ def _disturb(draw: Draw, resources: list[Document], jobs: list[Document], capaci
 
 def _queue(draw: Draw, name: str, resources: list[Document], jobs: list[Document]) -> Document:
     queue: Document = {"name": name, "nominal_quota": {}}
+    is_reserving = draw(st.sampled_from((False, True, False)))
     borrowing: Document = {}
     lending: Document = {}
     for r in (resource["name"] for resource in resources):
         asked = _asked(jobs, r, name)
-        if draw(_one_in(4)):
+        if draw(_one_in(5)):
             continue
-        nominal = queue["nominal_quota"][r] = (
-            draw(st.integers(0, 4)) if draw(_one_in(3)) else round(draw(st.sampled_from((0.5, 0.3, 0.2, 0, 0.8, 1.2))) * asked)
-        )
+        shares = st.sampled_from((0.5, 0.3, 0.2, 0, 0.8, 1.2))
+        nominal = queue["nominal_quota"][r] = round(draw(shares) * asked) if asked and not is_reserving else draw(st.integers(1, 4))
         if not draw(_one_in(3)):
             borrowing[r] = draw(st.sampled_from((0, 0, 1, 2)))
-        if not draw(_one_in(3)):
-            lending[r] = draw(st.integers(0, max(0, nominal // 2)))
-    if draw(st.sampled_from((True, True, True, False))):
+        if is_reserving:
+            lending[r] = draw(st.integers(0, max(0, nominal // 3)))
+    if draw(st.sampled_from((True, True, True, False))) and not is_reserving:
         queue["borrowing_limit"] = borrowing
-    if draw(st.booleans()):
+    if is_reserving:
         queue["lending_limit"] = lending
     return queue
 

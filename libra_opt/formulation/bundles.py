@@ -26,6 +26,7 @@ TICK_TOLERANCE = 1e-9
 """How far, relatively, a need may stick out above a whole unit before the next unit is taken."""
 
 _BEYOND = 4.0e18
+_MOST_COSTLY_TICKS = 128
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -34,10 +35,19 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Window:
-    """Where a grid is fine: services of each job between which ticks become levels, shape ``(n_jobs,)``; an empty window has `low` above `high`."""
+    """Where a grid is fine: services of each job between which ticks become levels, shape ``(n_jobs,)``.
+
+    Attributes
+    ----------
+    low, high
+        Ends of the window; empty where `low` is above `high`.
+    anchor
+        One service of each job that is a level whatever the grid; negative for none.
+    """
 
     low: _Floats
     high: _Floats
+    anchor: _Floats
 
 
 @dataclass(frozen=True)
@@ -61,8 +71,10 @@ class Bundles:
     surely
         Of every cell, what it uses at least where ticks below it were passed over; the same as `amount` where none were,
         shape ``(n_cells, n_resources)``.
-    is_complete
+    is_whole
         Whether every tick is a level.
+    is_complete
+        Whether every tick inside the window is a level.
     """
 
     job: _Indices
@@ -73,6 +85,7 @@ class Bundles:
     way: _Indices
     amount: _Ints
     surely: _Floats
+    is_whole: bool
     is_complete: bool
 
 
@@ -84,24 +97,26 @@ class _Grid:
     service: _Floats
     is_inside: _Flags
     is_ticked: _Flags
+    is_whole: bool
 
 
-def enumerate_bundles(tables: Tables, curves: ServiceCurves, ways: Ways, most_ticks: int, window: Window | None = None) -> Bundles:
+def enumerate_bundles(tables: Tables, curves: ServiceCurves, ways: Ways, most_cells: int, window: Window | None = None) -> Bundles:
     """Return the bundles of all jobs.
 
     Parameters
     ----------
-    most_ticks
-        Most levels one resource of one way may add; where it has more ticks an even share of them is taken.
+    most_cells
+        About how many cells there may be. Where all ticks inside the window would make more, only those of costly resources become levels; where
+        there is no window, none do.
     window
-        Where ticks become levels, and then only those of costly resources; everywhere and of all resources unless given.
+        Where ticks become levels; everywhere unless given.
     """
     demand, unit = tables.demand[ways.stage], tables.unit[ways.stage]
-    grid = _levels(tables, curves, ways, demand, unit, most_ticks, window)
-    return _cells(tables, curves, ways, demand, unit, grid, is_whole=window is None)
+    grid = _levels(tables, curves, ways, demand, unit, most_cells, window)
+    return _cells(tables, curves, ways, demand, unit, grid)
 
 
-def _levels(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, unit: _Ints, most_ticks: int, window: Window | None) -> _Grid:
+def _levels(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, unit: _Ints, most_cells: int, window: Window | None) -> _Grid:
     wanted = demand > 0
     stage, job = ways.stage, tables.stage_job[ways.stage]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -110,7 +125,8 @@ def _levels(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, 
         lowest = np.minimum(at_floor.min(axis=1, initial=np.inf), curves.top[stage])
         highest = np.minimum(np.where(wanted, ways.ceiling * per_level, np.inf).min(axis=1, initial=np.inf), curves.top[stage])
     least, most = _range(tables, ways, curves.at(stage, lowest), curves.at(stage, highest))
-    row, level, is_ticked = _ticks(tables, curves, ways, per_level * unit, wanted, unit, lowest, highest, most_ticks, window)
+    row, level, is_ticked = _ticks(tables, curves, ways, per_level * unit, wanted, unit, lowest, highest, most_cells, window)
+    is_whole = window is None and bool(is_ticked[wanted].all())
     kink_way, kink_resource = np.nonzero(wanted & (ways.floor > 0) & (at_floor > lowest[:, None]) & (at_floor < highest[:, None]))
     every = np.arange(len(stage))
     row = np.concatenate([row, every, every, kink_way])
@@ -120,14 +136,18 @@ def _levels(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, 
     jobs = [job[row], able, tables.stage_job[bend_stage]]
     services = [curves.at(stage[row], level), most[able], bend]
     if window is not None:
-        edged = able[window.low[able] <= window.high[able]]
-        jobs += [edged, edged]
-        services += [np.clip(window.low[edged], least[edged], most[edged]), np.clip(window.high[edged], least[edged], most[edged])]
+        edged, anchored = able[window.low[able] <= window.high[able]], able[window.anchor[able] >= 0]
+        jobs += [edged, edged, anchored]
+        services += [
+            np.clip(window.low[edged], least[edged], most[edged]),
+            np.clip(window.high[edged], least[edged], most[edged]),
+            np.minimum(window.anchor[anchored], most[anchored]),
+        ]
     level_job, service = _distinct(np.concatenate(jobs), np.concatenate(services), least, most)
-    inside = np.ones(len(level_job), dtype=np.bool_)
+    inside = np.full(len(level_job), is_whole)
     if window is not None:
         inside = (service > window.low[level_job] + SERVICE_TOLERANCE) & (service <= window.high[level_job] + SERVICE_TOLERANCE)
-    return _Grid(level_job, service, inside, is_ticked)
+    return _Grid(level_job, service, inside, is_ticked, is_whole)
 
 
 def _ticks(
@@ -139,26 +159,29 @@ def _ticks(
     unit: _Ints,
     lowest: _Floats,
     highest: _Floats,
-    most_ticks: int,
+    most_cells: int,
     window: Window | None,
 ) -> tuple[_Indices, _Floats, _Flags]:
-    """Return way and level of the ticks, and of which way and resource none was passed over."""
+    """Return way and level of the ticks, and of which way and resource none inside the window was passed over."""
+    job = tables.stage_job[ways.stage]
     if window is not None:
-        job = tables.stage_job[ways.stage]
         lowest = np.maximum(lowest, curves.pace(ways.stage, np.maximum(0.0, window.low[job])))
         highest = np.minimum(highest, np.where(window.high[job] < 0, -1.0, curves.pace(ways.stage, np.maximum(0.0, window.high[job]))))
-        matters = wanted & tables.costly
-        wanted = np.where(matters.any(axis=1)[:, None], matters, wanted)
     with np.errstate(divide="ignore", invalid="ignore"):
         first = np.where(wanted, np.maximum(ways.floor // unit, np.ceil(lowest[:, None] / tick * (1 - TICK_TOLERANCE))), 1)
         last = np.where(wanted, np.minimum(ways.ceiling // unit, np.floor(highest[:, None] / tick * (1 + TICK_TOLERANCE))), 0)
     n_ticks = np.maximum(last - first + 1, 0)
-    is_passed = n_ticks > most_ticks
-    taken = np.minimum(n_ticks, most_ticks).astype(np.intp)
-    row, column = np.divmod(np.repeat(np.arange(taken.size), taken.ravel()), max(1, taken.shape[1]))
-    stretch = np.where(is_passed, (n_ticks - 1) / max(1, most_ticks - 1), 1.0)[row, column]
-    level = (first[row, column] + np.round(_ramp(taken.ravel()) * stretch)) * tick[row, column]
-    return row, level, wanted & ~is_passed
+    ways_of_job = np.bincount(job, minlength=tables.n_jobs)[job]
+    taken = wanted & (n_ticks <= most_cells)
+    if float((n_ticks * ways_of_job[:, None]).sum()) > most_cells:
+        matters = wanted & tables.costly
+        taken &= (n_ticks <= _MOST_COSTLY_TICKS) & np.where(matters.any(axis=1)[:, None], matters, wanted)
+        if window is None:
+            taken[:] = False
+    counts = np.where(taken, n_ticks, 0).astype(np.intp)
+    row, column = np.divmod(np.repeat(np.arange(counts.size), counts.ravel()), max(1, counts.shape[1]))
+    level = (first[row, column] + _ramp(counts.ravel())) * tick[row, column]
+    return row, level, taken
 
 
 def _bends(curves: ServiceCurves) -> tuple[_Indices, _Floats]:
@@ -199,7 +222,7 @@ def _ramp(counts: _Indices) -> _Indices:
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
 
 
-def _cells(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, unit: _Ints, grid: _Grid, *, is_whole: bool) -> Bundles:
+def _cells(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, unit: _Ints, grid: _Grid) -> Bundles:
     n_jobs, job, service = tables.n_jobs, grid.job, grid.service
     first_way = np.searchsorted(tables.stage_job[ways.stage], np.arange(n_jobs + 1))
     per_level = np.diff(first_way)[job]
@@ -214,7 +237,7 @@ def _cells(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, u
     slot_starts = np.append(True, (level[1:] != level[:-1]) | (ways.stage[way[1:]] != ways.stage[way[:-1]])) if len(level) else np.zeros(0, dtype=np.bool_)  # noqa: FBT003
     stages = np.diff(tables.first_stage)
     whole = np.bincount(level[slot_starts], minlength=len(job)) == stages[job]
-    if is_whole:
+    if grid.is_whole:
         whole &= ~_outdone(job, level, way, amount[:, _counted(tables, ways, way, amount)], whole)
     if not whole.all():
         stays = whole[level]
@@ -223,14 +246,14 @@ def _cells(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, u
     else:
         is_inside = grid.is_inside
     surely = amount.astype(np.float64)
-    if not (is_whole and grid.is_ticked[demand > 0].all()):
+    if not grid.is_whole:
         is_known = grid.is_ticked[way] & is_inside[level][:, None]
         surely = np.where(is_known, surely, np.maximum(ways.floor[way], np.minimum(used, surely)))
     first_cell = np.append(np.flatnonzero(slot_starts), len(level))
     first_slot = np.append(0, np.cumsum(stages[job]))
     first_level = np.searchsorted(job, np.arange(n_jobs + 1))
-    is_complete = is_whole and bool(grid.is_ticked[demand > 0].all())
-    return Bundles(job, service, first_level, first_slot, first_cell, way, amount, surely, is_complete)
+    is_complete = bool(grid.is_ticked[demand > 0].all())
+    return Bundles(job, service, first_level, first_slot, first_cell, way, amount, surely, grid.is_whole, is_complete)
 
 
 def least_amounts(tables: Tables, ways: Ways, way: _Indices, pace: _Floats) -> _Ints:

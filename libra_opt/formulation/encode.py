@@ -22,11 +22,8 @@ _Floats = npt.NDArray[np.float64]
 _EXACT = float(1 << 50)
 """Sums up to here are exact in floating point; larger amounts are counted in coarser units."""
 
-_WHOLE_WAYS = 150
-"""Up to this many ways every tick is a level; beyond, the grid starts coarse and is refined where prices point."""
-
-_MOST_TICKS = 4096
-_MOST_FINE_TICKS = 16
+_MOST_CELLS = 20_000
+"""Up to about this many cells every tick is a level; beyond, the grid starts coarse and is refined where prices point."""
 
 
 def encode(state: State, ledger: Ledger) -> Program:
@@ -45,15 +42,13 @@ def encode(state: State, ledger: Ledger) -> Program:
     shared = shared_rows(ledger, tables, curves, state.options.preemption_budget_seconds)
     worth = weighted_throughput(state, ledger, tables)
     per_ms = worth / (1000.0 * state.period.seconds * state.options.hold_periods)
-    nowhere = Window(np.ones(tables.n_jobs), np.full(tables.n_jobs, -1.0))
-    is_small = len(ways.stage) <= _WHOLE_WAYS
-    bundles = enumerate_bundles(tables, curves, ways, _MOST_TICKS) if is_small else enumerate_bundles(tables, curves, ways, _MOST_FINE_TICKS, nowhere)
+    bundles = enumerate_bundles(tables, curves, ways, _MOST_CELLS)
     return _program(tables, curves, ways, shared, worth, per_ms, bundles)
 
 
 def refine(program: Program, window: Window) -> Program:
     """Return the same program on a grid that is fine inside `window`."""
-    bundles = enumerate_bundles(program.tables, program.curves, program.ways, _MOST_FINE_TICKS, window)
+    bundles = enumerate_bundles(program.tables, program.curves, program.ways, _MOST_CELLS, window)
     return _program(program.tables, program.curves, program.ways, program.limits, program.worth, program.per_ms, bundles)
 
 

@@ -9,7 +9,7 @@ from libra_opt.formulation.bundles import Bundles
 from libra_opt.formulation.program import Choice, Program, Usage
 from libra_opt.formulation.shared import SharedRows
 
-__all__ = ["Restricted", "restrict"]
+__all__ = ["Restricted", "restrict", "transfer"]
 
 _Indices = npt.NDArray[np.intp]
 _Flags = npt.NDArray[np.bool_]
@@ -95,7 +95,8 @@ def restrict(program: Program, jobs: _Indices, levels: _Flags, fixed: Usage | No
             way=bundles.way[kept_cells],
             amount=bundles.amount[kept_cells],
             surely=bundles.surely[kept_cells],
-            is_complete=False,
+            is_whole=False,
+            is_complete=bundles.is_complete,
         ),
         shared=program.shared if fixed is None else _left(program.shared, fixed),
         worth=program.worth[jobs],
@@ -122,3 +123,23 @@ def _left(shared: SharedRows, fixed: Usage) -> SharedRows:
         budget_ms=shared.budget_ms - fixed.ms,
         total=shared.total - fixed.queue.sum(axis=0),
     )
+
+
+def transfer(choice: Choice, source: Program, target: Program) -> Choice:
+    """Return the choice of `target` that holds what `choice` holds in `source`, a program of the same jobs on another grid.
+
+    The target has a level at the service of every job that runs (see `Window.anchor`).
+    """
+    moved = target.nothing
+    old, new = source.bundles, target.bundles
+    level = source.level(choice)
+    for job in np.flatnonzero(level >= 0):
+        levels = np.arange(new.first_level[job], new.first_level[job + 1])
+        nearest = levels[np.argmin(np.abs(new.service[levels] - old.service[level[job]]))]
+        for slot, stage in zip(range(new.first_slot[nearest], new.first_slot[nearest + 1]), range(source.first_stage[job], source.first_stage[job + 1]), strict=True):
+            cells = np.arange(new.first_cell[slot], new.first_cell[slot + 1])
+            same = (target.cell_pool[cells] == source.cell_pool[choice[stage]]) & (new.amount[cells] == old.amount[choice[stage]]).all(axis=1)
+            moved[stage] = cells[np.argmax(same)] if same.any() else -1
+        if (moved[source.first_stage[job] : source.first_stage[job + 1]] < 0).any():
+            moved[source.first_stage[job] : source.first_stage[job + 1]] = -1
+    return moved

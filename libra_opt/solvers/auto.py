@@ -5,7 +5,7 @@ take it, the others (the core) are decided by a linear program, rounding and, wh
 full grid throughout, so it holds whatever was left out on the way to the plan.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from libra_opt.domain.options import Options
 from libra_opt.formulation.encode import refine
 from libra_opt.formulation.program import Choice, Program, Score
-from libra_opt.formulation.restrict import Restricted, restrict
+from libra_opt.formulation.restrict import transfer
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers import cp_sat
 from libra_opt.solvers.core import split
@@ -31,21 +31,21 @@ __all__ = ["solve"]
 
 
 _SMALL = 4000
-"""Up to this many cells of a complete grid CP-SAT gets the whole program."""
+"""Up to this many cells of a whole grid CP-SAT gets the whole program."""
 
 _MARGIN = 0.1
-"""How far below its best a bundle may be, relative to its job's worth, to be on the fine grid."""
+"""How far below its best a bundle may be, relative to its job's worth, to be on the first fine grid."""
 
-_CORES = (250, 500, 1000)
-"""How many jobs the core has, round by round."""
+_CORES = ((250, 3_000), (1000, 12_000))
+"""Most jobs and cells of the cores that the linear program decides, one after the other while the gap is open."""
 
-_SEARCHES = ((250, 2_000), (600, 6_000), (1500, 15_000))
-"""Jobs and most cells of the cores that CP-SAT gets, one after the other."""
+_SEARCHES = ((250, 2_500, 0.2), (10_000, 6_000, 0.3), (10_000, 15_000, 1.0))
+"""Most jobs and cells of the cores that CP-SAT gets, one after the other while the gap is open, and their share of the effort left."""
 
 
 def solve(program: Program, options: Options) -> Solution:
     """Return the best plan found and what prices or CP-SAT prove of it."""
-    if program.bundles.is_complete and program.n_cells <= _SMALL:
+    if (program.bundles.is_whole and program.n_cells <= _SMALL) or options.effort == 0:
         return _solve_small(program, options)
     return _solve_large(program, options)
 
@@ -55,14 +55,15 @@ def _solve_small(program: Program, options: Options) -> Solution:
     selected = np.ones(len(program.bundles.job), dtype=np.bool_)
     outcome = cp_sat.solve_selection(program, start, selected, options.effort, options.seed, 0.0)
     limit: Literal["effort"] | None = "effort" if outcome.hit_limit else None
-    optimum = solve_linear(relax(program, selected)) if program.n_cells and options.effort > 0 else None
-    prices = relax(program, selected).prices(program, optimum.duals) if optimum else None
+    relaxation = relax(program, selected)
+    optimum = solve_linear(relaxation) if program.n_cells and options.effort > 0 else None
+    prices = relaxation.prices(program, optimum.duals) if optimum else None
     return Solution(program, outcome.choice, program.score(outcome.choice), outcome.bounds, "auto", limit, is_fallback=options.effort == 0, prices=prices)
 
 
 @dataclass(frozen=True)
 class _Found:
-    """The best plan so far, on its grid, and the least bound on tier 4 proven for plans like it."""
+    """The best plan so far, on its grid, with the prices that go with it and the least bound on tier 4 proven for plans like it."""
 
     program: Program
     choice: Choice
@@ -71,84 +72,93 @@ class _Found:
     prices: Prices
 
     @property
-    def gap(self) -> float:
-        return (self.bound - self.score.value) / max(abs(self.bound), abs(self.score.value), 1e-9)
+    def room(self) -> float:
+        """How much value may still be missing."""
+        return max(0.0, self.bound - self.score.value)
+
+    def is_done(self, gap: float) -> bool:
+        """Return whether tiers 1 to 3 cost nothing and the gap asked for is proven."""
+        is_met = self.score.lost == 0 and self.score.over_seconds == 0 and self.score.shortfall == 0
+        return is_met and self.room <= gap * max(abs(self.bound), abs(self.score.value), 1e-9)
 
 
 def _solve_large(program: Program, options: Options) -> Solution:
-    if options.effort == 0:
-        return cp_sat.solve(program, options)
     prices = dual_prices(program)
-    found = _round(program, prices, _CORES[0])
-    for size in _CORES[1:]:
-        if found.gap <= options.gap and _is_met(found.score):
+    found: _Found | None = None
+    for n_jobs, n_cells in _CORES:
+        found = _better(found, _round(program, found.prices if found else prices, n_jobs, n_cells))
+        if found.is_done(options.gap):
             break
-        found = _better(found, _round(program, found.prices, size))
+    assert found is not None
     effort = options.effort
-    for size, most_cells in _SEARCHES:
-        if effort <= 0 or (found.gap <= options.gap and _is_met(found.score)):
+    for n_jobs, n_cells, share in _SEARCHES:
+        if found.is_done(options.gap) or effort <= 0:
             break
-        found, used = _search(found, options, size, most_cells, effort)
+        found, used = _search(program, found, options, n_jobs, n_cells, share * effort)
         effort -= used
-    limit: Literal["effort"] | None = "effort" if found.gap > options.gap or not _is_met(found.score) else None
+    limit: Literal["effort"] | None = None if found.is_done(options.gap) else "effort"
     bounds = Bounds(0.0, 0.0, 0.0, found.bound)
     return Solution(found.program, found.choice, found.score, bounds, "auto", limit, prices=found.prices)
 
 
-def _is_met(score: Score) -> bool:
-    return score.lost == 0 and score.over_seconds == 0 and score.shortfall == 0
-
-
-def _better(one: _Found, other: _Found) -> _Found:
-    """Return the better plan with the lower bound, where both bounds speak of the same tiers."""
+def _better(one: _Found | None, other: _Found) -> _Found:
+    """Return the better plan, with the lower bound where both speak of the same tiers."""
+    if one is None:
+        return other
     best, rest = (other, one) if other.score.beats(one.score) else (one, other)
     is_same = Limits.of(best.score) == Limits.of(rest.score)
-    if is_same and rest.bound < best.bound:
-        return _Found(best.program, best.choice, best.score, rest.bound, rest.prices)
-    return best
+    return replace(best, bound=rest.bound, prices=rest.prices) if is_same and rest.bound < best.bound else best
 
 
-def _round(program: Program, prices: Prices, core_size: int) -> _Found:
+def _round(program: Program, prices: Prices, n_jobs: int, n_cells: int) -> _Found:
     """Refine the grid at `prices`, decide the core by a linear program and rounding, and price the grid again at the duals."""
     limits = Limits(0.0, 0.0, 0.0)
-    fine = program
-    if not program.bundles.is_complete:
-        fine = refine(program, promising_window(program, prices, price_out(program, prices, limits), _MARGIN))
+    slack = _MARGIN * program.worth
+    fine = program if program.bundles.is_whole else refine(program, promising_window(program, prices, price_out(program, prices, limits), slack))
     priced = price_out(fine, prices, limits)
-    core, rest = split(fine, priced, core_size)
-    optimum = None
+    core = split(fine, priced, slack, n_jobs, n_cells)
+    choice, candidates = None, [prices]
     if core is not None:
-        relaxation = relax(core.program, np.ones(len(core.program.bundles.job), dtype=np.bool_))
+        inner = core.inner.program
+        relaxation = relax(inner, np.ones(len(inner.bundles.job), dtype=np.bool_))
         optimum = solve_linear(relaxation)
-    if core is None or optimum is None:
-        choice = fill(fine, greedy_choice(fine), priced.level_value, priced.cell_cost)
-    else:
-        prices = relaxation.prices(core.program, optimum.duals)
-        inner = price_out(core.program, prices, limits)
-        weights = relaxation.rounded(core.program, optimum.columns)
-        choice = core.widen(round_plan(core.program, *weights, inner.level_value, inner.cell_cost), rest)
-        priced_again = price_out(fine, prices, limits)
-        choice = settle(fine, fill(fine, settle(fine, choice), priced_again.level_value, priced_again.cell_cost))
+        if optimum is not None:
+            duals = relaxation.prices(inner, optimum.duals)
+            candidates.append(duals)
+            at_duals = price_out(inner, duals, limits)
+            rounded = round_plan(inner, *relaxation.rounded(inner, optimum.columns), at_duals.level_value, at_duals.cell_cost)
+            choice = settle(fine, core.inner.widen(rounded, core.rest))
+            priced = price_out(fine, duals, limits)
+    choice = settle(fine, fill(fine, greedy_choice(fine) if choice is None else choice, priced.level_value, priced.cell_cost))
     score = fine.score(choice)
-    reached = Limits.of(score)
-    bound = min(price_out(fine, each, reached).bound for each in (prices,))
-    return _Found(fine, choice, score, bound, prices)
+    bound, best = min(((price_out(fine, each, Limits.of(score)).bound, i) for i, each in enumerate(candidates)))
+    return _Found(fine, choice, score, bound, candidates[best])
 
 
-def _search(found: _Found, options: Options, size: int, most_cells: int, effort: float) -> tuple[_Found, float]:
-    """Give CP-SAT a core, with the plan at hand as a hint and the other jobs as they are; return the better plan and the effort used."""
-    priced = price_out(found.program, found.prices, Limits.of(found.score))
-    core, rest = split(found.program, priced, size, keep=found.choice, most_cells=most_cells)
+def _search(program: Program, found: _Found, options: Options, n_jobs: int, n_cells: int, effort: float) -> tuple[_Found, float]:
+    """Give CP-SAT a core around the plan at hand, as fine as the room left allows; return the better plan and the effort used."""
+    limits = Limits.of(found.score)
+    is_met = limits == Limits(0.0, 0.0, 0.0)
+    slack = np.full(program.n_jobs, found.room) if is_met else np.maximum(found.room / max(1, program.n_jobs), _MARGIN * program.worth)
+    fine, start = found.program, found.choice
+    if not program.bundles.is_whole:
+        level = found.program.level(found.choice)
+        anchor = np.where(level >= 0, found.program.bundles.service[level], -1.0)
+        fine = refine(program, promising_window(program, found.prices, price_out(program, found.prices, limits), slack, anchor))
+        start = transfer(found.choice, found.program, fine)
+    priced = price_out(fine, found.prices, limits)
+    core = split(fine, priced, slack, n_jobs, n_cells, keep=start)
     if core is None:
         return found, effort
-    inner = core.program
-    start = core.shrink(found.choice)
+    inner = core.inner.program
+    begin = core.inner.shrink(start)
     selected = np.ones(len(inner.bundles.job), dtype=np.bool_)
-    room = options.gap * abs(found.bound) / max(1e-12, abs(inner.score(start).value))
-    outcome = cp_sat.solve_selection(inner, start, selected, effort, options.seed, min(0.5, max(1e-6, room / 2)))
-    choice = core.widen(outcome.choice, rest)
-    score = found.program.score(choice)
-    if not score.beats(found.score):
-        return found, outcome.effort_used
-    bound = price_out(found.program, found.prices, Limits.of(score)).bound
-    return _Found(found.program, choice, score, bound, found.prices), outcome.effort_used
+    room = options.gap * abs(found.bound) / max(1e-12, abs(inner.score(begin).value))
+    outcome = cp_sat.solve_selection(inner, begin, selected, effort, options.seed, min(0.5, max(1e-7, room / 2)))
+    choice = core.inner.widen(outcome.choice, core.rest)
+    score = fine.score(choice)
+    bound = min(priced.bound, price_out(fine, found.prices, Limits.of(score)).bound) if is_met and Limits.of(score) == limits else price_out(fine, found.prices, Limits.of(score)).bound
+    if is_met and core.is_all and fine.bundles.is_complete and Limits.of(score) == limits:
+        outside = score.value - inner.score(outcome.choice).value
+        bound = min(bound, max(score.value, outcome.bounds.value + outside))
+    return _better(found, _Found(fine, choice, score, bound, found.prices)), outcome.effort_used

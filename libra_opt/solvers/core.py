@@ -1,61 +1,71 @@
 """The core: jobs whose answer to the prices is not clear, with the bundles that come near their best."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from libra_opt.formulation.program import Choice, Program
+from libra_opt.formulation.program import Choice, Program, Usage
 from libra_opt.formulation.restrict import Restricted, restrict
 from libra_opt.solvers.lagrangian import Priced
 
-__all__ = ["split"]
+__all__ = ["Core", "split"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 _Flags = npt.NDArray[np.bool_]
 
-_WIDEST = 0.5
 _HALVINGS = 14
 
 
-def split(
-    program: Program, priced: Priced, n_jobs: int, keep: Choice | None = None, most_cells: int | None = None
-) -> tuple[Restricted | None, Choice]:
+@dataclass(frozen=True)
+class Core:
+    """A core: the smaller program, what the jobs outside it do, and whether every bundle within the slack is in it."""
+
+    inner: Restricted
+    rest: Choice
+    is_all: bool
+
+
+def split(program: Program, priced: Priced, slack: _Floats, n_jobs: int, most_cells: int, keep: Choice | None = None) -> Core | None:
     """Split a program at given prices.
 
     Parameters
     ----------
-    n_jobs
-        About how many jobs the core should have: those for which a second bundle comes nearest to the best.
+    slack
+        How far below its job's best a bundle may be at all, shape ``(n_jobs,)``; scaled down until the core is small enough.
+    n_jobs, most_cells
+        How many jobs and cells the core may have.
     keep
         A feasible choice: the jobs outside the core do as it says, and its cells are in the core; the best answers to the prices unless given.
-    most_cells
-        Most cells of the core.
 
     Returns
     -------
-    core, rest
-        The core program (None where nothing is open or the rest alone overruns a row), and what the others do.
+    Core or None
+        None where nothing is open, or where what the others do overruns a row by itself.
     """
-    low, high = 0.0, _WIDEST
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        levels, cells, open_jobs = _near(program, priced, middle, keep)
-        if len(open_jobs) > n_jobs or (most_cells is not None and int(cells[_inside(program, open_jobs)].sum()) > most_cells):
+    low, high = 0.0, 2.0
+    for halving in range(_HALVINGS):
+        middle = 1.0 if halving == 0 else (low + high) / 2
+        levels, cells, open_jobs = _near(program, priced, middle * slack, keep)
+        if len(open_jobs) > n_jobs or int((cells & _inside(program, open_jobs)).sum()) > most_cells:
             high = middle
         else:
             low = middle
-    levels, cells, open_jobs = _near(program, priced, low if low > 0 else high, keep)
-    clear = np.ones(program.n_jobs, dtype=np.bool_)
-    clear[open_jobs] = False
+        if low == 1.0:
+            break
+    levels, cells, open_jobs = _near(program, priced, low * slack, keep)
+    is_open = np.zeros(program.n_jobs, dtype=np.bool_)
+    is_open[open_jobs] = True
     rest = (_answers(program, priced) if keep is None else keep).copy()
-    rest[~clear[program.tables.stage_job]] = -1
+    rest[is_open[program.tables.stage_job]] = -1
     if not len(open_jobs):
-        return None, rest
+        return None
     usage = program.usage(rest)
-    usage = type(usage)(usage.pool, usage.queue, usage.ms - float(program.wait_ms[open_jobs].sum()))
+    usage = Usage(usage.pool, usage.queue, usage.ms - float(program.wait_ms[open_jobs].sum()))
     if not program.fits(usage):
-        return None, rest
-    return restrict(program, open_jobs, levels, usage, cells), rest
+        return None
+    return Core(restrict(program, open_jobs, levels, usage, cells), rest, low == 1.0)
 
 
 def _inside(program: Program, jobs: _Indices) -> _Flags:
@@ -64,10 +74,9 @@ def _inside(program: Program, jobs: _Indices) -> _Flags:
     return is_open[program.cell_job]
 
 
-def _near(program: Program, priced: Priced, margin: float, keep: Choice | None) -> tuple[_Flags, _Flags, _Indices]:
-    """Return levels and cells within `margin` of their job's best, relative to its worth, and the jobs with more than one way to take them."""
+def _near(program: Program, priced: Priced, slack: _Floats, keep: Choice | None) -> tuple[_Flags, _Flags, _Indices]:
+    """Return levels and cells within `slack` of their job's best, and the jobs with more than one way to take them."""
     bundles = program.bundles
-    slack = margin * program.worth
     levels = priced.level_value >= (priced.job_value - slack)[bundles.job]
     cheapest = np.minimum.reduceat(priced.cell_cost, bundles.first_cell[:-1])
     cells = priced.cell_cost <= np.repeat(cheapest, np.diff(bundles.first_cell)) + slack[program.cell_job]

@@ -75,13 +75,11 @@ def solve_selection(
     if effort == 0:
         return Outcome(start, Bounds(0.0, 0.0, 0.0, _most_value(program)), 0.0, hit_limit=True)
     search = _Search(program, start, selected, cells, seed, effort)
-    lost = search.tier("lost", score.lost, score.lost == 0)
-    over = search.tier("over", score.over_seconds * 1000, score.over_seconds == 0)
-    shortfall = search.tier("shortfall", score.shortfall, score.shortfall == 0)
-    value = search.tier("value", score.value, False, gap)  # noqa: FBT003
+    lost, over, shortfall = search.tier("lost"), search.tier("over"), search.tier("shortfall")
+    value = search.tier("value", gap)
     if value.is_optimal:
-        search.tier("unevenness", score.unevenness, False)  # noqa: FBT003
-        search.tier("moves", score.moves, score.moves == 0)
+        search.tier("unevenness")
+        search.tier("moves")
     return Outcome(search.best, Bounds(lost.bound, over.bound / 1000, shortfall.bound, value.bound), search.used, search.hit_limit)
 
 
@@ -210,8 +208,10 @@ class _Search:
     def _sum(self, rows: _Indices, coefficients: _Ints) -> Any:
         return self.module.LinearExpr.weighted_sum([self.cell_var[c] for c in rows.tolist()], coefficients.tolist())
 
-    def tier(self, name: str, reached: float, is_met: bool, gap: float = 0.0) -> _Tier:  # noqa: FBT001
+    def tier(self, name: str, gap: float = 0.0) -> _Tier:
         """Optimise one tier, hold what it reached for the tiers to come, and return a bound in the tier's own unit."""
+        reached = self._exact(name)
+        is_met = reached == 0 and name != "value"
         terms = cast("Callable[[], _Terms]", getattr(self, f"_{name}"))()
         maximise = name == "value"
         expression = self.module.LinearExpr.weighted_sum(terms.variables, terms.coefficients)

@@ -17,12 +17,12 @@ __all__ = ["promising_window"]
 _Floats = npt.NDArray[np.float64]
 
 
-def promising_window(program: Program, prices: Prices, priced: Priced, margin: float) -> Window:
-    """Return, per job, the services whose sure value comes within `margin` (relative to the job's worth) of its best known bundle."""
+def promising_window(program: Program, prices: Prices, priced: Priced, slack: _Floats, anchor: _Floats | None = None) -> Window:
+    """Return, per job, the services whose sure value comes within `slack` of its best known bundle, shape ``(n_jobs,)``."""
     bundles = program.bundles
     best = priced.wait_value.copy()
     np.maximum.at(best, bundles.job, _whole_values(program, prices))
-    threshold = (best - margin * program.worth)[bundles.job]
+    threshold = (best - slack)[bundles.job]
     low, high = np.full(program.n_jobs, np.inf), np.full(program.n_jobs, -1.0)
     value, service = priced.level_value, bundles.service
     reaches = value >= threshold
@@ -34,7 +34,7 @@ def promising_window(program: Program, prices: Prices, priced: Priced, margin: f
         at = service[crossing] + np.clip(share, 0.0, 1.0) * (service[crossing + 1] - service[crossing])
         np.minimum.at(low, bundles.job[crossing], at)
         np.maximum.at(high, bundles.job[crossing], at)
-    return Window(low, high)
+    return Window(low, high, np.full(program.n_jobs, -1.0) if anchor is None else anchor)
 
 
 def _whole_values(program: Program, prices: Prices) -> _Floats:

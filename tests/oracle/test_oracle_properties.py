@@ -21,6 +21,7 @@ FLOORS = {
     "evictions": 0.15,
     "binding memory": 0.25,
     "binding queue quotas": 0.12,
+    "binding reserves": 0.01,
     "short guarantees": 0.2,
     "decided by the enumerator": 0.8,
     "proven by cp_sat": 0.95,
@@ -40,6 +41,7 @@ def reached(state: State, answer: Answer) -> set[str]:
         "evictions": any(runs_now and answer.variables[f"run[{j}]"] < 0.5 for j, runs_now in enumerate(ledger.running, start=1)),
         "binding memory": _binds(state, answer, rf"R1_capacity\[\d+,{memory}\]"),
         "binding queue quotas": bool(ledger.queues) and _binds(state, answer, r"R10_(ceiling|lending)\["),
+        "binding reserves": any(map(any, ledger.reserved)) and _binds(state, answer, r"R10_lending\["),
         "short guarantees": answer.tiers[2] > 1e-6,
     }
     return {name for name, holds in facts.items() if holds}
