@@ -74,10 +74,10 @@ def allocate(state: State) -> Plan:
 def _certify(score: Score, solution: Solution, options: Options) -> Certificate:
     bounds = _rounded(score, solution.bounds)
     gap = (bounds.value - score.value) / max(abs(bounds.value), abs(score.value), 1e-9)
-    is_closed = (score.lost, score.over_seconds, score.shortfall) == (bounds.lost, bounds.over_seconds, bounds.shortfall)
-    if is_closed and gap == 0:
+    is_kept = (score.lost, score.over_seconds) == (bounds.lost, bounds.over_seconds)
+    if is_kept and score.shortfall == bounds.shortfall and gap == 0:
         status = "optimal"
-    elif is_closed and gap <= options.gap:
+    elif is_kept and score.shortfall <= bounds.shortfall + options.gap and gap <= options.gap:
         status = "within_gap"
     else:
         status = "fallback" if solution.is_fallback else "feasible"

@@ -100,7 +100,8 @@ class Certificate(Value):
     Attributes
     ----------
     status
-        ``optimal``: no plan is better. ``within_gap``: none is better by more than the gap asked for. ``feasible``: the limit was hit first.
+        ``optimal``: no plan is better. ``within_gap``: none is better by more than the gap asked for
+        (relative in value; in tier 3 as a share of the nominal quotas; tiers 1 and 2 are proven). ``feasible``: the limit was hit first.
         ``fallback``: the plan comes from a rule of thumb, or keeps what runs.
     objective, bound, gap
         Value of the plan, the most any plan can reach, and (bound - objective) / bound.

@@ -13,15 +13,17 @@ import numpy.typing as npt
 
 from libra_opt.domain.options import Options
 from libra_opt.formulation.encode import refine
-from libra_opt.formulation.program import Choice, Program, Score
-from libra_opt.formulation.restrict import transfer
+from libra_opt.formulation.program import TIE_TOLERANCE, Choice, Program, Score
+from libra_opt.formulation.restrict import restrict, transfer
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers import cp_sat
-from libra_opt.solvers.core import split
+from libra_opt.solvers.core import Core, split
 from libra_opt.solvers.greedy import greedy_choice, settle
 from libra_opt.solvers.lagrangian import price_out
 from libra_opt.solvers.linear import solve_linear
+from libra_opt.solvers.mixed import least_shortfall, solve_mixed
 from libra_opt.solvers.prices import dual_prices
+from libra_opt.solvers.realise import polish, realise
 from libra_opt.solvers.relaxation import relax
 from libra_opt.solvers.rounding import fill, round_plan
 from libra_opt.solvers.solution import Bounds, Limits, Solution
@@ -38,6 +40,9 @@ _MARGIN = 0.1
 
 _CORES = ((250, 3_000), (1000, 12_000))
 """Most jobs and cells of the cores that the linear program decides, one after the other while the gap is open."""
+
+_MOST_MIXED = 6_000
+"""Most jobs and cells of a mixed relaxation."""
 
 _SEARCHES = ((250, 2_500, 0.2), (10_000, 6_000, 0.3), (10_000, 15_000, 1.0))
 """Most jobs and cells of the cores that CP-SAT gets, one after the other while the gap is open, and their share of the effort left."""
@@ -63,13 +68,14 @@ def _solve_small(program: Program, options: Options) -> Solution:
 
 @dataclass(frozen=True)
 class _Found:
-    """The best plan so far, on its grid, with the prices that go with it and the least bound on tier 4 proven for plans like it."""
+    """The best plan so far, on its grid, with the prices that go with it, the least bound on tier 4 proven for plans like it, and bounds on tiers 1 to 3."""
 
     program: Program
     choice: Choice
     score: Score
     bound: float
     prices: Prices
+    least: Limits = Limits(0.0, 0.0, 0.0)
 
     @property
     def room(self) -> float:
@@ -77,9 +83,10 @@ class _Found:
         return max(0.0, self.bound - self.score.value)
 
     def is_done(self, gap: float) -> bool:
-        """Return whether tiers 1 to 3 cost nothing and the gap asked for is proven."""
-        is_met = self.score.lost == 0 and self.score.over_seconds == 0 and self.score.shortfall == 0
-        return is_met and self.room <= gap * max(abs(self.bound), abs(self.score.value), 1e-9)
+        """Return whether the gap asked for is proven, tier by tier."""
+        reached, least = self.score, self.least
+        is_met = reached.lost <= least.lost * (1 + TIE_TOLERANCE) and reached.over_seconds <= least.over_seconds * (1 + TIE_TOLERANCE)
+        return is_met and reached.shortfall <= least.shortfall + gap and self.room <= gap * max(abs(self.bound), abs(reached.value), 1e-9)
 
 
 def _solve_large(program: Program, options: Options) -> Solution:
@@ -90,15 +97,83 @@ def _solve_large(program: Program, options: Options) -> Solution:
         if found.is_done(options.gap):
             break
     assert found is not None
+    if Limits.of(found.score) != found.least:
+        found = _prove_tiers(program, found, options)
     effort = options.effort
+    if not found.is_done(options.gap):
+        found = _mix(program, found, options, effort / 2)
+        effort /= 2
     for n_jobs, n_cells, share in _SEARCHES:
         if found.is_done(options.gap) or effort <= 0:
             break
         found, used = _search(program, found, options, n_jobs, n_cells, share * effort)
         effort -= used
     limit: Literal["effort"] | None = None if found.is_done(options.gap) else "effort"
-    bounds = Bounds(0.0, 0.0, 0.0, found.bound)
+    bounds = Bounds(found.least.lost, found.least.over_seconds, found.least.shortfall, found.bound)
     return Solution(found.program, found.choice, found.score, bounds, "auto", limit, prices=found.prices)
+
+
+def _prove_tiers(program: Program, found: _Found, options: Options) -> _Found:
+    """Bound tiers 1 to 3 from below, and take a plan that reaches them where one is found.
+
+    Tiers 1 and 2 speak of jobs that run now, and none of these ever needs more than its lowest level for them; so CP-SAT decides both over lowest levels alone.
+    """
+    running = np.flatnonzero(program.n_wait_moves > 0)
+    lowest = np.zeros(len(program.bundles.job), dtype=np.bool_)
+    has = np.diff(program.bundles.first_level) > 0
+    lowest[program.bundles.first_level[:-1][has]] = True
+    essence = restrict(program, running, lowest)
+    selected = np.ones(len(essence.levels), dtype=np.bool_)
+    outcome = cp_sat.solve_selection(essence.program, greedy_choice(essence.program), selected, options.effort, options.seed, 1.0)
+    least = Limits(outcome.bounds.lost, outcome.bounds.over_seconds, 0.0)
+    found = _accept(replace(found, least=least), *polish(program, found.prices, essence.widen(outcome.choice, program.nothing)))
+    if not (program.shared.floor > 0).any() or program.n_cells > _MOST_MIXED:
+        return found
+    mixture = least_shortfall(program, Limits.of(found.score), options.effort)
+    if mixture is None:
+        return found
+    found = replace(found, least=replace(least, shortfall=max(0.0, -mixture.bound)))
+    return _accept(found, *realise(program, found.prices, mixture.service, mixture.pool))
+
+
+def _accept(found: _Found, program: Program, choice: Choice) -> _Found:
+    """Return the better of the plan at hand and another one, with a bound for its tiers."""
+    score = program.score(choice)
+    if not score.beats(found.score):
+        return found
+    bound = price_out(program, found.prices, Limits.of(score)).bound
+    if Limits.of(score) == Limits.of(found.score):
+        bound = min(bound, found.bound)
+    return replace(found, program=program, choice=choice, score=score, bound=bound)
+
+
+def _mix(program: Program, found: _Found, options: Options, effort: float) -> _Found:
+    """Bound what lies within the room left by a mixed relaxation, and take the plan it points to."""
+    limits = Limits.of(found.score)
+    priced = price_out(program, found.prices, limits)
+    slack = np.full(program.n_jobs, max(0.0, priced.bound - found.score.value))
+    core = split(program, priced, slack, _MOST_MIXED, _MOST_MIXED, with_neighbours=True)
+    if core is None:
+        return found
+    inner = core.inner
+    outside = _value_outside(program, core)
+    limits_inside = replace(limits, lost=max(0.0, limits.lost - float(program.lost[~program.runs(core.rest)].sum() - inner.program.lost.sum())))
+    mixture = solve_mixed(inner.program, limits_inside, effort, options.gap / 4)
+    if mixture is None:
+        return found
+    if core.is_all:
+        found = replace(found, bound=min(found.bound, max(found.score.value, mixture.bound + outside)))
+    level = program.level(core.rest)
+    service = np.where(level >= 0, program.bundles.service[level], -1.0)
+    pool = np.where(core.rest >= 0, program.cell_pool[core.rest], -1)
+    service[inner.jobs], pool[inner.stages] = mixture.service, mixture.pool
+    return _accept(found, *realise(program, found.prices, service, pool))
+
+
+def _value_outside(program: Program, core: Core) -> float:
+    """Return the value of the jobs outside a core, at what they do there."""
+    inside = float((program.per_ms[core.inner.jobs] * program.wait_ms[core.inner.jobs]).sum())
+    return program.score(core.rest).value + inside
 
 
 def _better(one: _Found | None, other: _Found) -> _Found:
@@ -161,4 +236,4 @@ def _search(program: Program, found: _Found, options: Options, n_jobs: int, n_ce
     if is_met and core.is_all and fine.bundles.is_complete and Limits.of(score) == limits:
         outside = score.value - inner.score(outcome.choice).value
         bound = min(bound, max(score.value, outcome.bounds.value + outside))
-    return _better(found, _Found(fine, choice, score, bound, found.prices)), outcome.effort_used
+    return _better(found, _Found(fine, choice, score, bound, found.prices, found.least)), outcome.effort_used

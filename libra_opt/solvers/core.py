@@ -27,7 +27,9 @@ class Core:
     is_all: bool
 
 
-def split(program: Program, priced: Priced, slack: _Floats, n_jobs: int, most_cells: int, keep: Choice | None = None) -> Core | None:
+def split(
+    program: Program, priced: Priced, slack: _Floats, n_jobs: int, most_cells: int, keep: Choice | None = None, *, with_neighbours: bool = False
+) -> Core | None:
     """Split a program at given prices.
 
     Parameters
@@ -38,6 +40,8 @@ def split(program: Program, priced: Priced, slack: _Floats, n_jobs: int, most_ce
         How many jobs and cells the core may have.
     keep
         A feasible choice: the jobs outside the core do as it says, and its cells are in the core; the best answers to the prices unless given.
+    with_neighbours
+        Keep the levels next to those within the slack too, so that mixtures reach all that lies between.
 
     Returns
     -------
@@ -47,14 +51,14 @@ def split(program: Program, priced: Priced, slack: _Floats, n_jobs: int, most_ce
     low, high = 0.0, 2.0
     for halving in range(_HALVINGS):
         middle = 1.0 if halving == 0 else (low + high) / 2
-        levels, cells, open_jobs = _near(program, priced, middle * slack, keep)
+        levels, cells, open_jobs = _near(program, priced, middle * slack, keep, with_neighbours=with_neighbours)
         if len(open_jobs) > n_jobs or int((cells & _inside(program, open_jobs)).sum()) > most_cells:
             high = middle
         else:
             low = middle
         if low == 1.0:
             break
-    levels, cells, open_jobs = _near(program, priced, low * slack, keep)
+    levels, cells, open_jobs = _near(program, priced, low * slack, keep, with_neighbours=with_neighbours)
     is_open = np.zeros(program.n_jobs, dtype=np.bool_)
     is_open[open_jobs] = True
     rest = (_answers(program, priced) if keep is None else keep).copy()
@@ -74,10 +78,13 @@ def _inside(program: Program, jobs: _Indices) -> _Flags:
     return is_open[program.cell_job]
 
 
-def _near(program: Program, priced: Priced, slack: _Floats, keep: Choice | None) -> tuple[_Flags, _Flags, _Indices]:
+def _near(program: Program, priced: Priced, slack: _Floats, keep: Choice | None, *, with_neighbours: bool) -> tuple[_Flags, _Flags, _Indices]:
     """Return levels and cells within `slack` of their job's best, and the jobs with more than one way to take them."""
     bundles = program.bundles
     levels = priced.level_value >= (priced.job_value - slack)[bundles.job]
+    if with_neighbours and len(levels) > 1:
+        same = bundles.job[1:] == bundles.job[:-1]
+        levels = levels | np.append(False, levels[:-1] & same) | np.append(levels[1:] & same, False)  # noqa: FBT003
     cheapest = np.minimum.reduceat(priced.cell_cost, bundles.first_cell[:-1])
     cells = priced.cell_cost <= np.repeat(cheapest, np.diff(bundles.first_cell)) + slack[program.cell_job]
     cells &= levels[program.cell_level]

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from libra_opt.formulation.program import Program
 from libra_opt.formulation.shadow import Prices
+from libra_opt.solvers.solution import Limits
 
 __all__ = ["Penalties", "Relaxation", "penalties", "relax"]
 
@@ -21,6 +22,9 @@ _Row = tuple[str, int, int]
 
 _DEAR = 10.0
 """Losing all of one guarantee, spending twice the budget, or losing all protected jobs costs this many times the value of all jobs."""
+
+_HAIR = 1e-9
+"""Slack of the rows that hold a tier, relative, for rounding."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +115,18 @@ class _Rows:
         return sparse.csr_array((parts[2], (parts[0], parts[1])), shape=(len(self.high), n_columns))
 
 
-def relax(program: Program, selected: npt.NDArray[np.bool_]) -> Relaxation:
-    """Return the relaxation over the selected levels; tiers 1 to 3 enter the objective with penalties (see `penalties`)."""
+def relax(program: Program, selected: npt.NDArray[np.bool_], *, limits: Limits | None = None, is_bound: bool = False) -> Relaxation:
+    """Return the relaxation over the selected levels.
+
+    Parameters
+    ----------
+    limits
+        What plans may spend of tiers 1 to 3, as rows; without, these tiers enter the objective with penalties (see `penalties`).
+    is_bound
+        Charge the shared rows with what is surely used, so that mixtures of levels cover all that was passed over between them.
+    """
     bundles, shared = program.bundles, program.shared
-    penalty = penalties(program)
+    penalty = penalties(program) if limits is None else Penalties(0.0, 0.0, 0.0)
     levels = np.flatnonzero(selected)
     position = np.full(len(bundles.job), -1, dtype=np.intp)
     position[levels] = np.arange(len(levels))
@@ -131,7 +143,8 @@ def relax(program: Program, selected: npt.NDArray[np.bool_]) -> Relaxation:
     charge = program.per_ms[program.cell_job[cell]] * program.cell_ms[cell] if len(cell) else np.zeros(0)
     np.subtract.at(gain, column, charge)
     rows = _Rows()
-    amount = program.amount[cell]
+    whole = program.amount[cell]
+    amount = program.surely[cell] if is_bound else whole
     pool = program.cell_pool[cell] if len(cell) else cell
     queue = program.queue[program.cell_job[cell]] if len(cell) else cell
     for k, r in np.ndindex(*shared.capacity.shape):
@@ -145,8 +158,10 @@ def relax(program: Program, selected: npt.NDArray[np.bool_]) -> Relaxation:
     upper = [np.ones(len(gain))]
     extra = _reserve_rows(program, rows, len(gain), queue, amount, column, upper)
     losses = [np.zeros(extra)]
-    extra += _guarantee_rows(program, rows, len(gain) + extra, queue, amount, column, upper, penalty.shortfall, losses)
+    extra += _guarantee_rows(program, rows, len(gain) + extra, queue, whole, column, upper, penalty.shortfall, losses)
     extra += _budget_row(program, rows, len(gain) + extra, levels, cell, column, upper, penalty.ms, losses)
+    if limits is not None:
+        _limit_rows(program, rows, len(gain) + extra, levels, limits)
     n_columns = len(gain) + extra
     _convexity(program, rows, levels)
     slots = np.unique(slot[has_choice])
@@ -237,6 +252,21 @@ def _budget_row(
     upper.append(np.array([most / unit + 1.0]))
     losses.append(np.array([-penalty * unit]))
     return 1
+
+
+def _limit_rows(program: Program, rows: _Rows, n_columns: int, levels: _Indices, limits: Limits) -> None:
+    """Hold tiers 1 to 3 at what may be spent of each: protected value lost, shares short, milliseconds over."""
+    owed = int((program.shared.floor > 0).sum())
+    has_budget = bool(np.isfinite(program.shared.budget_ms))
+    shorts, over = n_columns - owed - has_budget + np.arange(owed), n_columns - 1
+    job = program.bundles.job[levels]
+    used = np.flatnonzero(program.lost[job])
+    if program.lost.any():
+        rows.add(("lost", 0, 0), used, -program.lost[job[used]], limits.lost * (1 + _HAIR) - float(program.lost.sum()))
+    if owed:
+        rows.add(("shortfall", 0, 0), shorts, np.ones(owed), limits.shortfall * (1 + _HAIR))
+    if has_budget:
+        rows.add(("over", 0, 0), [over], [max(1000.0, program.shared.budget_ms)], 1000 * limits.over_seconds * (1 + _HAIR))
 
 
 def _convexity(program: Program, rows: _Rows, levels: _Indices) -> None:
