@@ -106,10 +106,12 @@ def _full(n_jobs: int, generator: np.random.Generator, contention: float) -> _Do
     queue_of = generator.integers(_N_QUEUES, size=n_jobs)
     cards = np.add.reduceat(held[:, 0], fleet.first[:-1]) if n_jobs else held[:0, 0]
     used = np.bincount(queue_of, weights=cards, minlength=_N_QUEUES).astype(int).tolist()
+    wished = np.add.reduceat(fleet.demand[:, 0], fleet.first[:-1]) if n_jobs else held[:0, 0]
+    wishes = np.bincount(queue_of, weights=wished, minlength=_N_QUEUES)
     totals = {name: sum(pool[name] for pool in pools.values()) for name in _NAMES}
     return {
         "pools": [{"name": name, "capacity": capacity} for name, capacity in pools.items()],
-        "queues": _queues(generator, totals, used),
+        "queues": _queues(generator, totals, used, wishes / max(1.0, wishes.sum())),
         "jobs": _full_jobs(generator, fleet, held, place, queue_of),
         "options": {"preemption_budget_seconds": 2 * n_jobs},
     }
@@ -181,12 +183,15 @@ def _pools(fleet: _Fleet, held: _Quanta, place: _Quanta, contention: float) -> d
     return pools
 
 
-def _queues(generator: np.random.Generator, totals: Mapping[str, float], used: Sequence[int]) -> list[_Document]:
-    """Draw a queue for each entry of `used`, the cards it holds now: never above its ceiling, and never less than it reserves."""
-    shares = generator.dirichlet(np.full(_N_QUEUES, 4.0)).tolist()
+def _queues(generator: np.random.Generator, totals: Mapping[str, float], used: Sequence[int], wishes: NDArray[np.float64]) -> list[_Document]:
+    """Draw a queue for each entry of `used`, the cards it holds now: never above its ceiling, and never less than it reserves.
+
+    Half of all capacity is guaranteed, half of that by the shares of the cluster that the queues wish for, half at random.
+    """
+    shares = (0.5 * wishes + 0.5 * generator.dirichlet(np.full(_N_QUEUES, 4.0))).tolist()
     queues: list[_Document] = []
     for q, (share, held) in enumerate(zip(shares, used, strict=True)):
-        nominal = {name: int(0.6 * share * total) for name, total in totals.items()}
+        nominal = {name: int(0.5 * share * total) for name, total in totals.items()}
         queue: _Document = {"name": f"team-{q}", "nominal_quota": nominal}
         if q % 2:
             queue["borrowing_limit"] = {"gpu": max(nominal["gpu"] // 2, held - nominal["gpu"])}

@@ -174,14 +174,19 @@ def _ticks(
     ways_of_job = np.bincount(job, minlength=tables.n_jobs)[job]
     taken = wanted & (n_ticks <= most_cells)
     if float((n_ticks * ways_of_job[:, None]).sum()) > most_cells:
-        matters = wanted & tables.costly
-        taken &= (n_ticks <= _MOST_COSTLY_TICKS) & np.where(matters.any(axis=1)[:, None], matters, wanted)
+        taken &= (n_ticks <= _MOST_COSTLY_TICKS) & _matters(tables, wanted)
         if window is None:
             taken[:] = False
     counts = np.where(taken, n_ticks, 0).astype(np.intp)
     row, column = np.divmod(np.repeat(np.arange(counts.size), counts.ravel()), max(1, counts.shape[1]))
     level = (first[row, column] + _ramp(counts.ravel())) * tick[row, column]
     return row, level, taken
+
+
+def _matters(tables: Tables, wanted: _Flags) -> _Flags:
+    """Tell which resources' ticks come first: the costly ones a way wants, or all it wants where none is costly; shape ``(n_ways, n_resources)``."""
+    costly = wanted & tables.costly
+    return np.where(costly.any(axis=1)[:, None], costly, wanted)
 
 
 def _bends(curves: ServiceCurves) -> tuple[_Indices, _Floats]:

@@ -19,7 +19,8 @@ from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers import cp_sat
 from libra_opt.solvers.core import Core, split
 from libra_opt.solvers.greedy import greedy_choice, settle
-from libra_opt.solvers.lagrangian import price_out
+from libra_opt.solvers.guarantees import honour
+from libra_opt.solvers.lagrangian import Priced, price_out
 from libra_opt.solvers.linear import solve_linear
 from libra_opt.solvers.mixed import least_shortfall, solve_mixed
 from libra_opt.solvers.prices import dual_prices
@@ -32,6 +33,8 @@ from libra_opt.solvers.windows import promising_window
 __all__ = ["solve"]
 
 
+_Floats = npt.NDArray[np.float64]
+
 _SMALL = 4000
 """Up to this many cells of a whole grid CP-SAT gets the whole program."""
 
@@ -41,10 +44,17 @@ _MARGIN = 0.1
 _CORES = ((250, 3_000), (1000, 12_000))
 """Most jobs and cells of the cores that the linear program decides, one after the other while the gap is open."""
 
-_MOST_MIXED = 6_000
-"""Most jobs and cells of a mixed relaxation."""
+_MIX_AFTER = 1
+_MOST_MIXED = 3_000
+"""Most cells of a mixed relaxation."""
 
-_SEARCHES = ((250, 2_500, 0.2), (10_000, 6_000, 0.3), (10_000, 15_000, 1.0))
+_MOST_SHORT = 1_000
+"""Most cells of the mixed relaxation that bounds tier 3."""
+
+_MOST_REPRICED = 6_000
+"""Most cells of a grid that a linear program prices whole."""
+
+_SEARCHES = ((60, 1_000, 0.05), (120, 2_000, 0.1), (250, 3_000, 0.15), (10_000, 6_000, 0.4), (10_000, 15_000, 1.0))
 """Most jobs and cells of the cores that CP-SAT gets, one after the other while the gap is open, and their share of the effort left."""
 
 
@@ -99,15 +109,16 @@ def _solve_large(program: Program, options: Options) -> Solution:
     assert found is not None
     if Limits.of(found.score) != found.least:
         found = _prove_tiers(program, found, options)
+    if Limits.of(found.score) != Limits(0.0, 0.0, 0.0) and program.n_cells <= _MOST_REPRICED:
+        found = _reprice(program, found)
     effort = options.effort
-    if not found.is_done(options.gap):
-        found = _mix(program, found, options, effort / 2)
-        effort /= 2
-    for n_jobs, n_cells, share in _SEARCHES:
+    for step, (n_jobs, n_cells, share) in enumerate(_SEARCHES):
         if found.is_done(options.gap) or effort <= 0:
             break
         found, used = _search(program, found, options, n_jobs, n_cells, share * effort)
         effort -= used
+        if step == _MIX_AFTER and not found.is_done(options.gap):
+            found = _mix(program, found, options, options.effort)
     limit: Literal["effort"] | None = None if found.is_done(options.gap) else "effort"
     bounds = Bounds(found.least.lost, found.least.over_seconds, found.least.shortfall, found.bound)
     return Solution(found.program, found.choice, found.score, bounds, "auto", limit, prices=found.prices)
@@ -127,7 +138,7 @@ def _prove_tiers(program: Program, found: _Found, options: Options) -> _Found:
     outcome = cp_sat.solve_selection(essence.program, greedy_choice(essence.program), selected, options.effort, options.seed, 1.0)
     least = Limits(outcome.bounds.lost, outcome.bounds.over_seconds, 0.0)
     found = _accept(replace(found, least=least), *polish(program, found.prices, essence.widen(outcome.choice, program.nothing)))
-    if not (program.shared.floor > 0).any() or program.n_cells > _MOST_MIXED:
+    if found.score.shortfall == 0 or program.n_cells > _MOST_SHORT:
         return found
     mixture = least_shortfall(program, Limits.of(found.score), options.effort)
     if mixture is None:
@@ -151,9 +162,8 @@ def _mix(program: Program, found: _Found, options: Options, effort: float) -> _F
     """Bound what lies within the room left by a mixed relaxation, and take the plan it points to."""
     limits = Limits.of(found.score)
     priced = price_out(program, found.prices, limits)
-    slack = np.full(program.n_jobs, max(0.0, priced.bound - found.score.value))
-    core = split(program, priced, slack, _MOST_MIXED, _MOST_MIXED, with_neighbours=True)
-    if core is None:
+    core = split(program, priced, _slack(program, priced, found), program.n_jobs, _MOST_MIXED, with_neighbours=True)
+    if core is None or not core.is_all:
         return found
     inner = core.inner
     outside = _value_outside(program, core)
@@ -161,8 +171,7 @@ def _mix(program: Program, found: _Found, options: Options, effort: float) -> _F
     mixture = solve_mixed(inner.program, limits_inside, effort, options.gap / 4)
     if mixture is None:
         return found
-    if core.is_all:
-        found = replace(found, bound=min(found.bound, max(found.score.value, mixture.bound + outside)))
+    found = replace(found, bound=min(found.bound, max(found.score.value, mixture.bound + outside)))
     level = program.level(core.rest)
     service = np.where(level >= 0, program.bundles.service[level], -1.0)
     pool = np.where(core.rest >= 0, program.cell_pool[core.rest], -1)
@@ -204,25 +213,36 @@ def _round(program: Program, prices: Prices, n_jobs: int, n_cells: int) -> _Foun
             rounded = round_plan(inner, *relaxation.rounded(inner, optimum.columns), at_duals.level_value, at_duals.cell_cost)
             choice = settle(fine, core.inner.widen(rounded, core.rest))
             priced = price_out(fine, duals, limits)
-    choice = settle(fine, fill(fine, greedy_choice(fine) if choice is None else choice, priced.level_value, priced.cell_cost))
+    choice = honour(fine, greedy_choice(fine) if choice is None else choice, priced.job_value, priced.cell_cost)
+    choice = settle(fine, fill(fine, choice, priced.level_value, priced.cell_cost))
     score = fine.score(choice)
     bound, best = min(((price_out(fine, each, Limits.of(score)).bound, i) for i, each in enumerate(candidates)))
     return _Found(fine, choice, score, bound, candidates[best])
 
 
+def _reprice(program: Program, found: _Found) -> _Found:
+    """Price the grid by a linear program that holds tiers 1 to 3 where the plan at hand has them; penalties bound nothing once a tier costs."""
+    limits = Limits.of(found.score)
+    optimum = solve_linear(relaxation := relax(program, np.ones(len(program.bundles.job), dtype=np.bool_), limits=limits, is_bound=True))
+    if optimum is None:
+        return found
+    prices = relaxation.prices(program, optimum.duals)
+    bound = price_out(program, prices, limits).bound
+    return replace(found, prices=prices, bound=bound) if bound < found.bound else found
+
+
 def _search(program: Program, found: _Found, options: Options, n_jobs: int, n_cells: int, effort: float) -> tuple[_Found, float]:
     """Give CP-SAT a core around the plan at hand, as fine as the room left allows; return the better plan and the effort used."""
     limits = Limits.of(found.score)
-    is_met = limits == Limits(0.0, 0.0, 0.0)
-    slack = np.full(program.n_jobs, found.room) if is_met else np.maximum(found.room / max(1, program.n_jobs), _MARGIN * program.worth)
     fine, start = found.program, found.choice
+    priced = price_out(program, found.prices, limits)
     if not program.bundles.is_whole:
         level = found.program.level(found.choice)
         anchor = np.where(level >= 0, found.program.bundles.service[level], -1.0)
-        fine = refine(program, promising_window(program, found.prices, price_out(program, found.prices, limits), slack, anchor))
+        fine = refine(program, promising_window(program, found.prices, priced, _slack(program, priced, found), anchor))
         start = transfer(found.choice, found.program, fine)
-    priced = price_out(fine, found.prices, limits)
-    core = split(fine, priced, slack, n_jobs, n_cells, keep=start)
+        priced = price_out(fine, found.prices, limits)
+    core = split(fine, priced, _slack(fine, priced, found), n_jobs, n_cells, keep=start)
     if core is None:
         return found, effort
     inner = core.inner.program
@@ -230,10 +250,13 @@ def _search(program: Program, found: _Found, options: Options, n_jobs: int, n_ce
     selected = np.ones(len(inner.bundles.job), dtype=np.bool_)
     room = options.gap * abs(found.bound) / max(1e-12, abs(inner.score(begin).value))
     outcome = cp_sat.solve_selection(inner, begin, selected, effort, options.seed, min(0.5, max(1e-7, room / 2)))
-    choice = core.inner.widen(outcome.choice, core.rest)
-    score = fine.score(choice)
-    bound = min(priced.bound, price_out(fine, found.prices, Limits.of(score)).bound) if is_met and Limits.of(score) == limits else price_out(fine, found.prices, Limits.of(score)).bound
-    if is_met and core.is_all and fine.bundles.is_complete and Limits.of(score) == limits:
-        outside = score.value - inner.score(outcome.choice).value
-        bound = min(bound, max(score.value, outcome.bounds.value + outside))
-    return _better(found, _Found(fine, choice, score, bound, found.prices, found.least)), outcome.effort_used
+    found = _accept(found, fine, core.inner.widen(outcome.choice, core.rest))
+    if core.is_all and fine.bundles.is_complete and limits == found.least == Limits.of(found.score):
+        proven = outcome.bounds.value + _value_outside(fine, core)
+        found = replace(found, bound=min(found.bound, max(found.score.value, proven)))
+    return found, outcome.effort_used
+
+
+def _slack(program: Program, priced: Priced, found: _Found) -> _Floats:
+    """Return how far below its job's best a bundle may be in a plan better than the one at hand: the room between that plan and what these prices prove."""
+    return np.full(program.n_jobs, max(0.0, priced.bound - found.score.value))

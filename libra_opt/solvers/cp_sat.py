@@ -233,7 +233,7 @@ class _Search:
         if not is_optimal:
             self.hit_limit = True
         trivial = sum(c for c in terms.coefficients if (c > 0) == maximise)
-        has_bound = status in (self.module.OPTIMAL, self.module.FEASIBLE, self.module.UNKNOWN) and np.isfinite(solver.best_objective_bound)
+        has_bound = status in (self.module.OPTIMAL, self.module.FEASIBLE)
         raw = solver.best_objective_bound if has_bound else trivial
         raw = min(raw, trivial) if maximise else max(raw, trivial)
         if maximise:
@@ -256,6 +256,9 @@ class _Search:
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = self.seed
         solver.parameters.linearization_level = 2
+        solver.parameters.cp_model_probing_level = 0
+        solver.parameters.symmetry_level = 0
+        solver.parameters.max_presolve_iterations = 1
         solver.parameters.relative_gap_limit = gap / 2
         solver.parameters.max_deterministic_time = max(1e-3, self.effort - self.used)
         return solver

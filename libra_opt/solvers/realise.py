@@ -9,6 +9,7 @@ from libra_opt.formulation.program import Choice, Program
 from libra_opt.formulation.restrict import transfer
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.greedy import settle
+from libra_opt.solvers.guarantees import honour
 from libra_opt.solvers.residual import Residual
 from libra_opt.solvers.rounding import fill
 
@@ -62,6 +63,7 @@ def realise(program: Program, prices: Prices, service: _Floats, pool: _Indices) 
 def polish(program: Program, prices: Prices, choice: Choice) -> tuple[Program, Choice]:
     """Return the choice with what it leaves handed out: first on its own grid, then on one that is fine above every job that could use more."""
     priced = price_out(program, prices, Limits.of(program.score(choice)))
+    choice = honour(program, choice, priced.job_value, priced.cell_cost)
     choice = settle(program, fill(program, choice, priced.level_value, priced.cell_cost))
     if program.bundles.is_whole:
         return program, choice

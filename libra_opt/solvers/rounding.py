@@ -41,8 +41,8 @@ def round_plan(program: Program, level_weight: _Floats, cell_weight: _Floats, le
     choice[_stages_of(program, fixed)] = cell[for_slots]
     residual = Residual(program, choice)
     open_jobs = np.flatnonzero((best >= 0) & (residual.choice[program.first_stage[:-1]] < 0))
-    gain = level_value[best[open_jobs]]
-    for job in open_jobs[np.lexsort((open_jobs, -gain))]:
+    worth = program.worth[open_jobs] * bundles.service[best[open_jobs]]
+    for job in open_jobs[np.lexsort((open_jobs, -worth))]:
         _fit(program, residual, int(job), level_value, cell_cost, int(best[job]))
     return residual.choice
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from libra_opt import State, allocate, read_state, write
+from libra_opt import Plan, State, allocate, read_state, write
 from tests.properties.changes import Document, bounds, document_of, enter, holdings, reordered, scaled, stages_in, tiers, with_options, worse
 from tests.properties.reached import EXAMPLES, FEW, PROFILE, Reached
 from tests.strategies import arbitrary_states, states
@@ -75,6 +75,15 @@ def agree(one: list[float], other: list[float]) -> bool:
     return not worse(one, other) and not worse(other, one)
 
 
+def may_answer_the_same(one: Plan, other: Plan) -> bool:
+    """Tell whether two plans can be answers to one program: equal where both are proven, else neither beyond the other's bound."""
+    if one.certificate.status == other.certificate.status == "optimal":
+        return agree(tiers(one), tiers(other))
+    if tiers(one)[:3] != tiers(other)[:3]:
+        return "optimal" not in {one.certificate.status, other.certificate.status}
+    return not worse(bounds(one), tiers(other)) and not worse(bounds(other), tiers(one))
+
+
 def test_order_in_the_file_does_not_matter(record_property: Record) -> None:
     reached = Reached()
 
@@ -95,10 +104,11 @@ def test_order_in_the_file_does_not_matter(record_property: Record) -> None:
         for key in ("pools", "queues"):
             shuffled = reordered(shuffled, key, dice.sample(range(len(document[key])), len(document[key])))
         reached.note("other order of pools or queues", holds=shuffled != document)
-        assert agree(tiers(allocate(enter(shuffled))), tiers(plan))
+        assert may_answer_the_same(allocate(enter(shuffled)), plan)
+        reached.note("proven", holds=plan.certificate.status == "optimal")
 
     check()
-    reached.require(record_property, {"other order of jobs": 0.4, "other order of pools or queues": 0.3})
+    reached.require(record_property, {"other order of jobs": 0.4, "other order of pools or queues": 0.15, "proven": 0.9})
 
 
 def renamed(document: Document, key: str, names: dict[str, str]) -> Document:
@@ -127,7 +137,7 @@ def test_names_do_not_matter(state: State, key: str, dice) -> None:
     old = [each["id" if key == "jobs" else "name"] for each in document[key]]
     new = dice.sample(["\u00e9", "e\u0301", "z", "Z", "10", "9", "a b", "job.with.dots", "j1", "p0", "q0", "\U0001f40d", "x" * 253], len(old))
     plan = allocate(state)
-    assert agree(tiers(allocate(enter(renamed(document, key, dict(zip(old, new, strict=True)))))), tiers(plan))
+    assert may_answer_the_same(allocate(enter(renamed(document, key, dict(zip(old, new, strict=True))))), plan)
 
 
 FACTORS = st.sampled_from((Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4), Fraction(1024)))

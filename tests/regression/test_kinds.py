@@ -137,7 +137,7 @@ def test_minima_above_capacity_shed_the_least_value_and_whole_jobs(jobs, left):
     st.sampled_from(((4, 1), (1, 0), ("2", 1), (1.5, 1), (2**60, 2**60 - 1))),
 )
 def test_maximum_below_minimum_is_refused_where_it_is(before, after, resource, amounts):
-    least, most = amounts if resource != "gpu" or amounts != (1.5, 1) else (2, 1)
+    least, most = amounts if resource in {"cpu", "net"} or amounts != (1.5, 1) else (2, 1)
     if isinstance(least, str) and resource in {"gpu_mem", "mem", "net"}:
         least = "2Gi" if resource != "net" else "2G"
     if resource in {"cpu", "net"} and amounts[0] == 2**60:
