@@ -1,6 +1,5 @@
 """`allocate(state) -> plan`: the one pure function that any scheduler calls."""
 
-from libra_opt.domain.document import digest
 from libra_opt.domain.options import Options
 from libra_opt.domain.plan import Certificate, Plan, Tier
 from libra_opt.domain.state import State
@@ -56,7 +55,7 @@ def allocate(state: State) -> Plan:
     solution = solve(encode(state, ledger), state.options)
     decoded = decode(state, ledger, solution.program, solution.choice)
     plan = Plan(
-        state_digest=digest(state),
+        state_digest=state.digest,
         period=state.period,
         jobs=decoded.jobs,
         certificate=_certify(decoded.score, solution, state.options),

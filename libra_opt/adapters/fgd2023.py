@@ -28,7 +28,7 @@ _NODE_COLUMNS: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _POD_COLUMNS: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "qos", "creation_time", "deletion_time", "scheduled_time")
 _STEADY: Final = frozenset({"LS", "Guaranteed"})
 _FLOOR: Final = {"LS": 1.0, "Guaranteed": 1.0, "Burstable": 0.5, "BE": 0.25}
-_QUEUE_SHARES: Final = {"LS": 0.5, "Guaranteed": 0.1, "Burstable": 0.1, "BE": 0.3}
+_QUEUE_SHARES: Final = {"LS": 0.3, "Guaranteed": 0.02, "Burstable": 0.02, "BE": 0.05}
 
 _SOURCE: Final = (
     "openb_node_list_gpu_node.csv and openb_pod_list_gpuspec33.csv of hkust-adsl/kubernetes-scheduler-simulator (alibaba/clusterdata, cluster-trace-gpu-v2023)"

@@ -13,7 +13,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the data for ``models/allocation.mod``, or the bundled program as LP or MPS."""
     state = open_state(arguments.state)
     if arguments.format == "mathprog-data":
-        text = str(import_module("libra_opt.adapters.mathprog").write_data(state))
+        text = str(import_module("libra_opt.adapters.mathprog").write_data(state, import_module("libra_opt.forecast").forecast(state)))
     else:
         text = str(import_module("libra_opt.solvers.export").export_model(state, arguments.format))
     deliver(text.removesuffix("\n"), arguments.output)

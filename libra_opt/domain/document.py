@@ -3,7 +3,6 @@
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -52,19 +51,19 @@ def read_plan(text: str | bytes, source: str = "plan") -> Plan:
 
 
 def write(document: Value) -> str:
-    """Return a state or a plan as JSON, fields in a fixed order, what was left out left out (but never its `format`)."""
+    """Return a state or a plan as JSON, fields in a fixed order; what a state left out is left out again (but never its `format`), a plan is written whole."""
     if "format" in type(document).model_fields and "format" not in document.model_fields_set:
         document = document.model_copy(update={"format": type(document).model_fields["format"].default})
     return _write_given(document)
 
 
 def _write_given(document: Value) -> str:
-    return document.model_dump_json(exclude_unset=True)
+    return document.model_dump_json(exclude_unset=not isinstance(document, Plan))
 
 
 def digest(state: State) -> str:
-    """Return ``sha256:`` and the digest of the state as `write` gives it."""
-    return f"sha256:{sha256(write(state).encode()).hexdigest()}"
+    """Return ``sha256:`` and the digest of what is to be planned: the state as `write` gives it, without the options that only say how hard to search."""
+    return state.digest
 
 
 @contextmanager

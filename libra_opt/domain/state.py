@@ -1,6 +1,8 @@
 """The state: everything `allocate` may look at, and the door that refuses what contradicts itself."""
 
-from typing import Annotated, Literal, Self
+from functools import cached_property
+from hashlib import sha256
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -14,6 +16,8 @@ from libra_opt.domain.options import Options
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 
 __all__ = ["STATE_FORMAT", "UNSURE", "About", "Period", "State"]
+
+_SEARCH_OPTIONS: Final = {"backend", "gap", "effort", "seed"}
 
 STATE_FORMAT = "libra-opt/state/1"
 
@@ -103,6 +107,13 @@ class State(Value):
     def ledger(self) -> Ledger:
         """The state in whole quanta, as the program and the verifier read it."""
         return self._ledger
+
+    @cached_property
+    def digest(self) -> str:
+        """``sha256:`` and the digest of what is to be planned: the state as given, without the options that only say how hard to search."""
+        exclude: dict[str, bool | set[str]] = {"format": True}
+        exclude["options"] = self.options.model_fields_set <= _SEARCH_OPTIONS or _SEARCH_OPTIONS
+        return f"sha256:{sha256(self.model_dump_json(exclude_unset=True, exclude=exclude).encode()).hexdigest()}"
 
     @model_validator(mode="after")
     def _enter_ledger(self, info: ValidationInfo) -> Self:

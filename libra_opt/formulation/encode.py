@@ -26,7 +26,7 @@ _MOST_CELLS = 20_000
 """Up to about this many cells every tick is a level; beyond, the grid starts coarse and is refined where prices point."""
 
 
-def encode(state: State, ledger: Ledger) -> Program:
+def encode(state: State, ledger: Ledger, most_cells: int = _MOST_CELLS) -> Program:
     """Return the program of one period.
 
     Parameters
@@ -35,6 +35,8 @@ def encode(state: State, ledger: Ledger) -> Program:
         Jobs with worth, options with budget and hold.
     ledger
         The same state in whole quanta, forecasts entered.
+    most_cells
+        Up to about this many cells every tick is a level.
     """
     tables = tabulate(ledger)
     curves = service_curves(ledger, tables)
@@ -42,7 +44,7 @@ def encode(state: State, ledger: Ledger) -> Program:
     shared = shared_rows(ledger, tables, curves, state.options.preemption_budget_seconds)
     worth = weighted_throughput(state, ledger, tables)
     per_ms = worth / (1000.0 * state.period.seconds * state.options.hold_periods)
-    bundles = enumerate_bundles(tables, curves, ways, _MOST_CELLS)
+    bundles = enumerate_bundles(tables, curves, ways, most_cells)
     return _program(tables, curves, ways, shared, worth, per_ms, bundles)
 
 

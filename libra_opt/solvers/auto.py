@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.domain.options import Options
+from libra_opt.formulation.bundles import Window
 from libra_opt.formulation.encode import refine
 from libra_opt.formulation.program import TIE_TOLERANCE, Choice, Program, Score
 from libra_opt.formulation.restrict import restrict, transfer
@@ -44,7 +45,15 @@ _MARGIN = 0.1
 _CORES = ((250, 3_000), (1000, 12_000))
 """Most jobs and cells of the cores that the linear program decides, one after the other while the gap is open."""
 
+_MOST_COUPLED = 600
+"""Most cells of a mixed relaxation in which jobs have several stages; their pools multiply."""
+
 _MIX_AFTER = 1
+"""After which of the searches the mixed relaxation and the roaming come."""
+
+_ROAM_AMONG, _ROAM_JOBS, _ROAM_CELLS, _ROAM_EFFORT, _ROAM_MISSES = 400, 40, 1_000, 0.04, 12
+"""Roaming: jobs drawn from, jobs and most cells of a neighbourhood, effort for each, and how many in a row may bring nothing."""
+
 _MOST_MIXED = 3_000
 """Most cells of a mixed relaxation."""
 
@@ -119,6 +128,8 @@ def _solve_large(program: Program, options: Options) -> Solution:
         effort -= used
         if step == _MIX_AFTER and not found.is_done(options.gap):
             found = _mix(program, found, options, options.effort)
+            found, used = _roam(program, found, options, effort / 2)
+            effort -= used
     limit: Literal["effort"] | None = None if found.is_done(options.gap) else "effort"
     bounds = Bounds(found.least.lost, found.least.over_seconds, found.least.shortfall, found.bound)
     return Solution(found.program, found.choice, found.score, bounds, "auto", limit, prices=found.prices)
@@ -161,9 +172,12 @@ def _accept(found: _Found, program: Program, choice: Choice) -> _Found:
 def _mix(program: Program, found: _Found, options: Options, effort: float) -> _Found:
     """Bound what lies within the room left by a mixed relaxation, and take the plan it points to."""
     limits = Limits.of(found.score)
+    if program.bundles.is_whole:
+        every = np.ones(program.n_jobs)
+        program = refine(program, Window(every, -every, -every))
     priced = price_out(program, found.prices, limits)
     core = split(program, priced, _slack(program, priced, found), program.n_jobs, _MOST_MIXED, with_neighbours=True)
-    if core is None or not core.is_all:
+    if core is None or not core.is_all or (np.diff(core.inner.program.first_stage).max() > 1 and core.inner.program.n_cells > _MOST_COUPLED):
         return found
     inner = core.inner
     outside = _value_outside(program, core)
@@ -234,14 +248,7 @@ def _reprice(program: Program, found: _Found) -> _Found:
 def _search(program: Program, found: _Found, options: Options, n_jobs: int, n_cells: int, effort: float) -> tuple[_Found, float]:
     """Give CP-SAT a core around the plan at hand, as fine as the room left allows; return the better plan and the effort used."""
     limits = Limits.of(found.score)
-    fine, start = found.program, found.choice
-    priced = price_out(program, found.prices, limits)
-    if not program.bundles.is_whole:
-        level = found.program.level(found.choice)
-        anchor = np.where(level >= 0, found.program.bundles.service[level], -1.0)
-        fine = refine(program, promising_window(program, found.prices, priced, _slack(program, priced, found), anchor))
-        start = transfer(found.choice, found.program, fine)
-        priced = price_out(fine, found.prices, limits)
+    fine, start, priced = _around(program, found)
     core = split(fine, priced, _slack(fine, priced, found), n_jobs, n_cells, keep=start)
     if core is None:
         return found, effort
@@ -255,6 +262,46 @@ def _search(program: Program, found: _Found, options: Options, n_jobs: int, n_ce
         proven = outcome.bounds.value + _value_outside(fine, core)
         found = replace(found, bound=min(found.bound, max(found.score.value, proven)))
     return found, outcome.effort_used
+
+
+def _around(program: Program, found: _Found) -> tuple[Program, Choice, Priced]:
+    """Return a grid that is fine wherever a better plan could lie, the plan at hand on it, and the grid at the prices at hand."""
+    limits = Limits.of(found.score)
+    priced = price_out(program, found.prices, limits)
+    if program.bundles.is_whole:
+        return program, found.choice, priced
+    level = found.program.level(found.choice)
+    anchor = np.where(level >= 0, found.program.bundles.service[level], -1.0)
+    fine = refine(program, promising_window(program, found.prices, priced, _slack(program, priced, found), anchor))
+    return fine, transfer(found.choice, found.program, fine), price_out(fine, found.prices, limits)
+
+
+def _roam(program: Program, found: _Found, options: Options, effort: float) -> tuple[_Found, float]:
+    """Give CP-SAT one small neighbourhood after another: some of the jobs that are not clear, drawn by the seed (Shaw's large neighbourhood search, 1998)."""
+    fine, start, priced = _around(program, found)
+    slack = _slack(fine, priced, found)
+    wide = split(fine, priced, slack, _ROAM_AMONG, _ROAM_AMONG * 10, keep=start)
+    if wide is None or len(wide.inner.jobs) <= _ROAM_JOBS:
+        return found, 0.0
+    drawn, spent, best = np.random.default_rng(options.seed), 0.0, start
+    score, misses = fine.score(start), 0
+    goal = found.bound - options.gap * abs(found.bound)
+    while spent < effort and misses < _ROAM_MISSES and score.value < goal:
+        among = np.zeros(program.n_jobs, dtype=np.bool_)
+        among[drawn.choice(wide.inner.jobs, _ROAM_JOBS, replace=False)] = True
+        core = split(fine, priced, slack, _ROAM_JOBS, _ROAM_CELLS, keep=best, among=among)
+        if core is None:
+            break
+        inner = core.inner.program
+        selected = np.ones(len(inner.bundles.job), dtype=np.bool_)
+        outcome = cp_sat.solve_selection(inner, core.inner.shrink(best), selected, min(_ROAM_EFFORT, effort - spent), options.seed, 1e-4)
+        spent += max(outcome.effort_used, 1e-3)
+        other = core.inner.widen(outcome.choice, core.rest)
+        other_score = fine.score(other)
+        misses += 1
+        if other_score.beats(score):
+            best, score, misses = other, other_score, 0
+    return _accept(found, fine, best), spent
 
 
 def _slack(program: Program, priced: Priced, found: _Found) -> _Floats:

@@ -28,7 +28,7 @@ class Core:
 
 
 def split(
-    program: Program, priced: Priced, slack: _Floats, n_jobs: int, most_cells: int, keep: Choice | None = None, *, with_neighbours: bool = False
+    program: Program, priced: Priced, slack: _Floats, n_jobs: int, most_cells: int, keep: Choice | None = None, *, among: _Flags | None = None, with_neighbours: bool = False
 ) -> Core | None:
     """Split a program at given prices.
 
@@ -40,6 +40,8 @@ def split(
         How many jobs and cells the core may have.
     keep
         A feasible choice: the jobs outside the core do as it says, and its cells are in the core; the best answers to the prices unless given.
+    among
+        Jobs that may be in the core, shape ``(n_jobs,)``; all unless given.
     with_neighbours
         Keep the levels next to those within the slack too, so that mixtures reach all that lies between.
 
@@ -52,6 +54,7 @@ def split(
     for halving in range(_HALVINGS):
         middle = 1.0 if halving == 0 else (low + high) / 2
         levels, cells, open_jobs = _near(program, priced, middle * slack, keep, with_neighbours=with_neighbours)
+        open_jobs = open_jobs if among is None else open_jobs[among[open_jobs]]
         if len(open_jobs) > n_jobs or int((cells & _inside(program, open_jobs)).sum()) > most_cells:
             high = middle
         else:
@@ -59,6 +62,7 @@ def split(
         if low == 1.0:
             break
     levels, cells, open_jobs = _near(program, priced, low * slack, keep, with_neighbours=with_neighbours)
+    open_jobs = open_jobs if among is None else open_jobs[among[open_jobs]]
     is_open = np.zeros(program.n_jobs, dtype=np.bool_)
     is_open[open_jobs] = True
     rest = (_answers(program, priced) if keep is None else keep).copy()
@@ -69,7 +73,7 @@ def split(
     usage = Usage(usage.pool, usage.queue, usage.ms - float(program.wait_ms[open_jobs].sum()))
     if not program.fits(usage):
         return None
-    return Core(restrict(program, open_jobs, levels, usage, cells), rest, low == 1.0)
+    return Core(restrict(program, open_jobs, levels, usage, cells), rest, low == 1.0 and among is None)
 
 
 def _inside(program: Program, jobs: _Indices) -> _Flags:

@@ -200,9 +200,13 @@ def one_less(scene: Scene) -> bool:
 
 
 def moved_without_saying_so(scene: Scene) -> bool:
-    """R11: a stage that stayed sits in another pool."""
+    """R11: a stage that stayed sits in another pool, and nothing else of its job migrates."""
     names = scene.ledger.pools
-    stayed = [(s, stage) for _, s, _, stage in scene.placed() if len(names) > 1 and scene.ledger.current_pool[s] == names.index(stage["pool"])]
+    stayed = [
+        (s, stage)
+        for _, s, job, stage in scene.placed()
+        if job["action"] != "migrate" and len(names) > 1 and scene.ledger.current_pool[s] == names.index(stage["pool"])
+    ]
     chosen = scene.one(stayed)
     if chosen is None:
         return False

@@ -43,7 +43,7 @@ def test_every_plan_verifies_before_and_after_json(record_property: Record) -> N
             reached.note(action)
 
     check()
-    floors = {"several pools": 0.4, "several stages": 0.4, "queues": 0.4, "running": 0.4, "protected": 0.1}
+    floors = {"several pools": 0.4, "several stages": 0.4, "queues": 0.4, "running": 0.4, "protected": 0.04}
     reached.require(record_property, floors | {"admit": 0.2, "queue": 0.2, "evict": 0.05, "keep": 0.05, "grow": 0.05, "shrink": 0.05, "migrate": 0.02})
 
 
