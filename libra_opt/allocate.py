@@ -1,16 +1,16 @@
 """`allocate(state) -> plan`: the one pure function that any scheduler calls."""
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from libra_opt.domain.options import Options
 from libra_opt.domain.plan import Certificate, Plan, Tier
 from libra_opt.domain.state import State
 from libra_opt.errors import BrokenPlanError
-from libra_opt.forecast import describe, forecast
-from libra_opt.formulation.decode import decode
-from libra_opt.formulation.encode import encode
-from libra_opt.formulation.program import Score
-from libra_opt.formulation.shadow import shadow_prices
-from libra_opt.solvers import Bounds, Solution, solve
-from libra_opt.verification import verify
+
+if TYPE_CHECKING:
+    from libra_opt.formulation.program import Score
+    from libra_opt.solvers import Bounds, Solution
 
 __all__ = ["allocate"]
 
@@ -50,6 +50,13 @@ def allocate(state: State) -> Plan:
     >>> plan.jobs[0].action, dict(plan.jobs[0].stages[0].resources)["gpu"]
     ('admit', 6)
     """
+    from libra_opt.forecast import describe, forecast  # noqa: PLC0415 - numpy and the solvers are paid for by calls, not by imports
+    from libra_opt.formulation.decode import decode  # noqa: PLC0415
+    from libra_opt.formulation.encode import encode  # noqa: PLC0415
+    from libra_opt.formulation.shadow import shadow_prices  # noqa: PLC0415
+    from libra_opt.solvers import solve  # noqa: PLC0415
+    from libra_opt.verification import verify  # noqa: PLC0415
+
     expected = forecast(state)
     ledger = state.ledger.with_forecast(expected)
     solution = solve(encode(state, ledger), state.options)
@@ -66,11 +73,13 @@ def allocate(state: State) -> Plan:
     )
     report = verify(state, plan)
     if not report.holds:
-        raise BrokenPlanError("a plan broke its own rules and was withheld: " + "; ".join(f"{fault.rule} {fault.where}: {fault.message}" for fault in report.broken[:5]))
+        raise BrokenPlanError(
+            "a plan broke its own rules and was withheld: " + "; ".join(f"{fault.rule} {fault.where}: {fault.message}" for fault in report.broken[:5])
+        )
     return plan
 
 
-def _certify(score: Score, solution: Solution, options: Options) -> Certificate:
+def _certify(score: "Score", solution: "Solution", options: Options) -> Certificate:
     bounds = _rounded(score, solution.bounds)
     gap = (bounds.value - score.value) / max(abs(bounds.value), abs(score.value), 1e-9)
     is_kept = (score.lost, score.over_seconds) == (bounds.lost, bounds.over_seconds)
@@ -90,16 +99,17 @@ def _certify(score: Score, solution: Solution, options: Options) -> Certificate:
     return Certificate(status=status, objective=score.value, bound=bounds.value, gap=gap, backend=solution.backend, limit=limit, tiers=tiers)
 
 
-def _rounded(score: Score, bounds: Bounds) -> Bounds:
+def _rounded(score: "Score", bounds: "Bounds") -> "Bounds":
     """Return the bounds with differences that are only rounding closed."""
 
     def close(objective: float, bound: float, *, is_above: bool) -> float:
         difference = (bound - objective) if is_above else (objective - bound)
         return objective if difference <= _CLOSED * max(abs(objective), abs(bound), 1e-9) else bound
 
-    return Bounds(
-        close(score.lost, bounds.lost, is_above=False),
-        close(score.over_seconds, bounds.over_seconds, is_above=False),
-        close(score.shortfall, bounds.shortfall, is_above=False),
-        close(score.value, bounds.value, is_above=True),
+    return replace(
+        bounds,
+        lost=close(score.lost, bounds.lost, is_above=False),
+        over_seconds=close(score.over_seconds, bounds.over_seconds, is_above=False),
+        shortfall=close(score.shortfall, bounds.shortfall, is_above=False),
+        value=close(score.value, bounds.value, is_above=True),
     )

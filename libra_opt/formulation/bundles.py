@@ -199,7 +199,7 @@ def _range(tables: Tables, ways: Ways, low: _Floats, high: _Floats) -> tuple[_Fl
     """Return least and most service per job over its ways; a job with a stage without ways has most -1."""
     n_stages = len(tables.stage)
     least, most = np.full(n_stages, -1.0), np.full(n_stages, -1.0)
-    starts = np.flatnonzero(np.append(True, ways.stage[1:] != ways.stage[:-1])) if len(ways.stage) else np.zeros(0, dtype=np.intp)  # noqa: FBT003
+    starts = np.flatnonzero(np.append(True, ways.stage[1:] != ways.stage[:-1])) if len(ways.stage) else np.zeros(0, dtype=np.intp)
     if len(starts):
         least[ways.stage[starts]] = np.minimum.reduceat(low, starts)
         most[ways.stage[starts]] = np.maximum.reduceat(high, starts)
@@ -216,7 +216,7 @@ def _distinct(job: _Indices, service: _Floats, least: _Floats, most: _Floats) ->
     order = np.lexsort((service, job))
     job, service = job[order], service[order]
     if len(job):
-        last_of_run = np.append((job[1:] != job[:-1]) | (service[1:] - service[:-1] > SERVICE_TOLERANCE), True)  # noqa: FBT003
+        last_of_run = np.append((job[1:] != job[:-1]) | (service[1:] - service[:-1] > SERVICE_TOLERANCE), True)
         job, service = job[last_of_run], service[last_of_run]
     return job, service
 
@@ -239,7 +239,7 @@ def _cells(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, u
     fits = (amount <= ways.ceiling[way]).all(axis=1)
     stays = fits & ~_twins(ways, way, amount, fits)
     level, way, amount, used = level[stays], way[stays], amount[stays], used[stays]
-    slot_starts = np.append(True, (level[1:] != level[:-1]) | (ways.stage[way[1:]] != ways.stage[way[:-1]])) if len(level) else np.zeros(0, dtype=np.bool_)  # noqa: FBT003
+    slot_starts = np.append(True, (level[1:] != level[:-1]) | (ways.stage[way[1:]] != ways.stage[way[:-1]])) if len(level) else np.zeros(0, dtype=np.bool_)
     stages = np.diff(tables.first_stage)
     whole = np.bincount(level[slot_starts], minlength=len(job)) == stages[job]
     if grid.is_whole:
@@ -306,7 +306,7 @@ def _outdone(job: _Indices, level: _Indices, way: _Indices, amount: _Ints, whole
         return np.zeros(n_levels, dtype=np.bool_)
     first = np.searchsorted(level, np.arange(n_levels + 1))
     count = np.diff(first)
-    candidate = np.append((job[1:] == job[:-1]) & (count[1:] == count[:-1]) & whole[1:], False)  # noqa: FBT003
+    candidate = np.append((job[1:] == job[:-1]) & (count[1:] == count[:-1]) & whole[1:], False)
     cell = np.flatnonzero(candidate[level])
     above = cell + count[level[cell]]
     same = (amount[cell] == amount[above]).all(axis=1) & (way[cell] == way[above])

@@ -114,7 +114,5 @@ def _utilisation(ledger: Ledger, pool: _Indices, amount: _Ints) -> dict[str, dic
     shares: dict[str, dict[str, float]] = {}
     for k, name in enumerate(ledger.pools):
         used = amount[pool == k].sum(axis=0).tolist() if len(pool) else [0] * ledger.n_resources
-        shares[name] = {
-            resource.name: used[r] / ledger.capacity[k][r] for r, resource in enumerate(ledger.resources) if ledger.capacity[k][r]
-        }
+        shares[name] = {resource.name: used[r] / ledger.capacity[k][r] for r, resource in enumerate(ledger.resources) if ledger.capacity[k][r]}
     return shares

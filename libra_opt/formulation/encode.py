@@ -54,9 +54,7 @@ def refine(program: Program, window: Window) -> Program:
     return _program(program.tables, program.curves, program.ways, program.limits, program.worth, program.per_ms, bundles)
 
 
-def _program(
-    tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRows, worth: _Floats, per_ms: _Floats, bundles: Bundles
-) -> Program:
+def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRows, worth: _Floats, per_ms: _Floats, bundles: Bundles) -> Program:
     cell_ms, cell_moved = _charges(tables, ways, bundles)
     amount, surely, scaled, scale = _scale(bundles, shared)
     program = Program(

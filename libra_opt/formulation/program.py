@@ -12,7 +12,7 @@ from libra_opt.formulation.shared import SharedRows
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.ways import Ways
 
-__all__ = ["Choice", "Program", "Score", "Usage", "TIE_TOLERANCE", "freeze"]
+__all__ = ["TIE_TOLERANCE", "Choice", "Program", "Score", "Usage", "freeze"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]

@@ -136,7 +136,9 @@ def transfer(choice: Choice, source: Program, target: Program) -> Choice:
     for job in np.flatnonzero(level >= 0):
         levels = np.arange(new.first_level[job], new.first_level[job + 1])
         nearest = levels[np.argmin(np.abs(new.service[levels] - old.service[level[job]]))]
-        for slot, stage in zip(range(new.first_slot[nearest], new.first_slot[nearest + 1]), range(source.first_stage[job], source.first_stage[job + 1]), strict=True):
+        for slot, stage in zip(
+            range(new.first_slot[nearest], new.first_slot[nearest + 1]), range(source.first_stage[job], source.first_stage[job + 1]), strict=True
+        ):
             cells = np.arange(new.first_cell[slot], new.first_cell[slot + 1])
             same = (target.cell_pool[cells] == source.cell_pool[choice[stage]]) & (new.amount[cells] == old.amount[choice[stage]]).all(axis=1)
             moved[stage] = cells[np.argmax(same)] if same.any() else -1

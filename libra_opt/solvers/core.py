@@ -28,7 +28,15 @@ class Core:
 
 
 def split(
-    program: Program, priced: Priced, slack: _Floats, n_jobs: int, most_cells: int, keep: Choice | None = None, *, among: _Flags | None = None, with_neighbours: bool = False
+    program: Program,
+    priced: Priced,
+    slack: _Floats,
+    n_jobs: int,
+    most_cells: int,
+    keep: Choice | None = None,
+    *,
+    among: _Flags | None = None,
+    with_neighbours: bool = False,
 ) -> Core | None:
     """Split a program at given prices.
 
@@ -88,7 +96,7 @@ def _near(program: Program, priced: Priced, slack: _Floats, keep: Choice | None,
     levels = priced.level_value >= (priced.job_value - slack)[bundles.job]
     if with_neighbours and len(levels) > 1:
         same = bundles.job[1:] == bundles.job[:-1]
-        levels = levels | np.append(False, levels[:-1] & same) | np.append(levels[1:] & same, False)  # noqa: FBT003
+        levels = levels | np.append(False, levels[:-1] & same) | np.append(levels[1:] & same, False)
     cheapest = np.minimum.reduceat(priced.cell_cost, bundles.first_cell[:-1])
     cells = priced.cell_cost <= np.repeat(cheapest, np.diff(bundles.first_cell)) + slack[program.cell_job]
     cells &= levels[program.cell_level]

@@ -249,7 +249,14 @@ class _Search:
 
     def _exact(self, name: str) -> float:
         score = self.program.score(self.best)
-        return {"lost": score.lost, "over": score.over_seconds * 1000, "shortfall": score.shortfall, "value": score.value, "unevenness": score.unevenness, "moves": score.moves}[name]
+        return {
+            "lost": score.lost,
+            "over": score.over_seconds * 1000,
+            "shortfall": score.shortfall,
+            "value": score.value,
+            "unevenness": score.unevenness,
+            "moves": score.moves,
+        }[name]
 
     def _solver(self, gap: float) -> "cp_model.CpSolver":
         solver = self.module.CpSolver()
@@ -345,5 +352,3 @@ class _Search:
         cells = [(var, 1) for var, moved in zip(self.cell_var, program.cell_moved[self.cells], strict=True) if moved]
         waits = [(self.wait_var[j], int(n)) for j, n in enumerate(program.n_wait_moves) if n]
         return _Terms([var for var, _ in cells + waits], [n for _, n in cells + waits], 1.0, 0)
-
-

@@ -37,7 +37,9 @@ def export_model(state: State, format: Literal["lp", "mps"]) -> str:  # noqa: A0
     model = model_builder.Model()
     n_levels, n_cells = len(relaxation.levels), len(relaxation.cells)
     variables = [
-        model.new_var(0.0, float(upper), i < n_levels + n_cells, f"level_{i}" if i < n_levels else f"cell_{i - n_levels}" if i < n_levels + n_cells else f"part_{i}")
+        model.new_var(
+            0.0, float(upper), i < n_levels + n_cells, f"level_{i}" if i < n_levels else f"cell_{i - n_levels}" if i < n_levels + n_cells else f"part_{i}"
+        )
         for i, upper in enumerate(relaxation.upper)
     ]
     for matrix, low, high in (

@@ -100,7 +100,9 @@ def _solve(program: Program, relaxation: Relaxation, effort: float, gap: float) 
         return None
     columns = np.asarray(found.x)
     level_weight, cell_weight = relaxation.rounded(program, columns[:n_columns])
-    return Mixture(-float(found.mip_dual_bound) * scale + relaxation.constant, _services(program, level_weight), _pools(program, level_weight, cell_weight, way_of))
+    return Mixture(
+        -float(found.mip_dual_bound) * scale + relaxation.constant, _services(program, level_weight), _pools(program, level_weight, cell_weight, way_of)
+    )
 
 
 def _ways(program: Program, relaxation: Relaxation) -> tuple[sparse.csr_array | None, int, _Indices]:

@@ -109,7 +109,12 @@ class _Rows:
 
     def prices(self, point: _Floats) -> Prices:
         part, shared = self.split(point), self.shared
-        pool, ceiling, guarantee, reserve = np.zeros_like(shared.capacity), np.zeros_like(shared.ceiling), np.zeros_like(shared.floor), np.zeros_like(shared.floor)
+        pool, ceiling, guarantee, reserve = (
+            np.zeros_like(shared.capacity),
+            np.zeros_like(shared.ceiling),
+            np.zeros_like(shared.floor),
+            np.zeros_like(shared.floor),
+        )
         pool[self.pool] = part.pool * self.pool_unit
         ceiling[self.ceiling] = part.ceiling * self.ceiling_unit
         guarantee[self.guarantee] = part.guarantee * self.guarantee_unit

@@ -10,10 +10,9 @@ from libra_opt.formulation.restrict import transfer
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.greedy import settle
 from libra_opt.solvers.guarantees import honour
+from libra_opt.solvers.lagrangian import price_out
 from libra_opt.solvers.residual import Residual
 from libra_opt.solvers.rounding import fill
-
-from libra_opt.solvers.lagrangian import price_out
 from libra_opt.solvers.solution import Limits
 
 __all__ = ["polish", "realise"]

@@ -9,6 +9,7 @@ from libra_opt.formulation.shadow import Prices
 
 __all__ = ["Backend", "Bounds", "Limits", "Prices", "Solution"]
 
+
 @dataclass(frozen=True)
 class Bounds:
     """What no plan can pass, tier by tier, among plans that are no worse in the tiers before."""

@@ -119,7 +119,7 @@ def _short(reading: Reading, rule: Rule, limits: list[Vector], meaning: str) -> 
                     yield Broken(rule, reading.amount_path(s, r), message, float((limit - held[r]) * resource.step))
 
 
-def _over(reading: Reading, rule: Rule, where: str, subject: str, r: int, held: int, meaning: str, limit: int) -> Broken:  # noqa: PLR0913, PLR0917
+def _over(reading: Reading, rule: Rule, where: str, subject: str, r: int, held: int, meaning: str, limit: int) -> Broken:
     resource = reading.ledger.resources[r]
     path = f"{where}.resources.{resource.name}" if where.startswith("jobs[") else f"{where}.{resource.name}"
     message = f"{subject} {resource.write(held)} {resource.name}, above {meaning} {resource.write(limit)}"
