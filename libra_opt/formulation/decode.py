@@ -9,7 +9,7 @@ from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Action, PlannedJob, PlannedStage
 from libra_opt.domain.state import State
-from libra_opt.formulation.bundles import least_amounts
+from libra_opt.formulation.bundles import SERVICE_TOLERANCE, least_amounts
 from libra_opt.formulation.program import Choice, Program, Score
 from libra_opt.formulation.reasons import explain
 from libra_opt.formulation.spare import share_spare
@@ -33,6 +33,7 @@ class Decoded:
 def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> Decoded:
     """Return the plan that `choice` stands for, its spare handed out where the options say so."""
     tables = program.tables
+    choice = _without_empty_admissions(program, choice)
     cells = choice[choice >= 0]
     way = program.bundles.way[cells]
     stage, pool = program.ways.stage[way], program.ways.pool[way]
@@ -61,6 +62,17 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> De
         jobs[j] = PlannedJob(id=job.id, action=actions[i], service=float(service[i]), stages=stages, reason=reasons[i])
     score = _score(program, choice, service, way)
     return Decoded(tuple(job for job in jobs if job is not None), score, _utilisation(ledger, pool, amount))
+
+
+def _without_empty_admissions(program: Program, choice: Choice) -> Choice:
+    """Let a job wait that would be admitted to hold nothing and be served nothing; no tier knows the difference."""
+    runs, level = program.runs(choice), program.level(choice)
+    if not runs.any():
+        return choice
+    held = np.append(program.amount.any(axis=1), False)[choice]  # noqa: FBT003
+    empty = runs & ~np.logical_or.reduceat(held, program.first_stage[:-1]) & (program.n_wait_moves == 0)
+    empty &= program.bundles.service[level] <= SERVICE_TOLERANCE
+    return np.where(empty[program.tables.stage_job], -1, choice)
 
 
 def _service(program: Program, runs: npt.NDArray[np.bool_], way: _Indices, amount: _Ints) -> _Floats:

@@ -87,10 +87,10 @@ def budget(reading: Reading, used: Usage, costs: Sequence[int]) -> Iterator[Brok
             yield Broken("R12", reading.job_path(j), message, min(cost, excess) / 1000)
 
 
-def protection(reading: Reading) -> Iterator[Broken]:
-    """R13: no protected job waits that would fit beside the other protected jobs as they are planned."""
+def protection(reading: Reading, worth: Sequence[float]) -> Iterator[Broken]:
+    """R13: no protected job of positive worth waits that would fit beside the other protected jobs as they are planned."""
     ledger = reading.ledger
-    lost = [j for j, protected in enumerate(ledger.protected) if protected and not reading.runs[j]]
+    lost = [j for j, protected in enumerate(ledger.protected) if protected and not reading.runs[j] and worth[j] > 0]
     if not lost:
         return
     kept = usage(reading, (j for j, protected in enumerate(ledger.protected) if protected))

@@ -34,7 +34,8 @@ def verify(state: State, plan: Plan) -> Report:
     measured = measure(reading)
     used = usage(reading, range(len(reading.ledger.jobs)))
     charges = moves.charges(reading)
-    counted = count(reading, measured, charges, worths(reading))
+    worth = worths(reading)
+    counted = count(reading, measured, charges, worth)
     broken = chain(
         reading.broken,
         moves.actions(reading),
@@ -48,7 +49,7 @@ def verify(state: State, plan: Plan) -> Report:
         rules.card_memory(reading),
         rules.ceilings(reading, used),
         moves.budget(reading, used, charges),
-        moves.protection(reading),
+        moves.protection(reading, worth),
         released(reading, measured),
         certified(reading, counted),
     )
