@@ -59,24 +59,27 @@ def allocate(state: State) -> Plan:
 
     expected = forecast(state)
     ledger = state.ledger.with_forecast(expected)
-    solution = solve(encode(state, ledger), state.options)
-    decoded = decode(state, ledger, solution.program, solution.choice)
-    plan = Plan(
-        state_digest=state.digest,
-        period=state.period,
-        jobs=decoded.jobs,
-        certificate=_certify(decoded.score, solution, state.options),
-        utilisation=decoded.utilisation,
-        prices=shadow_prices(ledger, solution.program, solution.prices) if solution.prices else (),
-        forecast=describe(state, expected),
-        warnings=tuple(ledger.warnings),
-    )
-    report = verify(state, plan)
-    if not report.holds:
-        raise BrokenPlanError(
-            "a plan broke its own rules and was withheld: " + "; ".join(f"{fault.rule} {fault.where}: {fault.message}" for fault in report.broken[:5])
+    program = encode(state, ledger)
+    faults: list[str] = []
+    for options in (state.options, state.options.replace({"backend": "greedy"})):
+        solution = solve(program, options)
+        decoded = decode(state, ledger, solution.program, solution.choice)
+        plan = Plan(
+            state_digest=state.digest,
+            period=state.period,
+            jobs=decoded.jobs,
+            certificate=_certify(decoded.score, solution, state.options),
+            utilisation=decoded.utilisation,
+            prices=shadow_prices(ledger, solution.program, solution.prices) if solution.prices else (),
+            forecast=describe(state, expected),
+            warnings=(*ledger.warnings, *faults),
         )
-    return plan
+        report = verify(state, plan)
+        if report.holds:
+            return plan
+        broken = "; ".join(f"{fault.rule} {fault.where}: {fault.message}" for fault in report.broken[:5])
+        faults.append(f"our fault, please report this state: the plan of {options.backend} broke its own rules and was withheld ({broken})")
+    raise BrokenPlanError(" / ".join(faults))
 
 
 def _certify(score: "Score", solution: "Solution", options: Options) -> Certificate:

@@ -1,7 +1,7 @@
 """Write ``instances/best_known.json``: per instance the best plan known and the tightest bound, and where each comes from.
 
-Every back-end solves every instance (CP-SAT alone only the tiny ones); the best value among equal earlier tiers and the least bound are kept. Run it after a change that should
-find or prove more:
+Every back-end solves every instance (CP-SAT alone only the tiny ones); the best value among equal earlier tiers and the least bound are kept. Run it
+after a change that should find or prove more:
 
     python scripts/best_known.py
 """

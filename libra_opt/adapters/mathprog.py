@@ -105,6 +105,8 @@ def _position(ledger: Ledger, name: str) -> int:
 
 def _ask(ledger: Ledger, s: int, top: Fraction) -> list[int]:
     fastest = max((speed for _, speed in ledger.allowed[s]), default=Fraction(1))
+    if not all(ledger.fits_alone(other) for other in next(rows for rows in ledger.stage_of if s in rows)):
+        return [0] * ledger.n_resources
     asked = []
     for r in range(ledger.n_resources):
         unit = ledger.unit[s][r]

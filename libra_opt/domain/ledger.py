@@ -95,6 +95,22 @@ class Ledger:
         """How many resource dimensions the state has."""
         return len(self.resources)
 
+    def fits_alone(self, s: int) -> bool:
+        """Return whether a stage could run in some pool it may use if the cluster were empty (R2, R3, R5, R8, R9)."""
+        return any(self._fits_pool(s, k) for k, _ in self.allowed[s])
+
+    def _fits_pool(self, s: int, k: int) -> bool:
+        held = [-(-max(lo, n) // u) * u for lo, n, u in zip(self.lo[s], self.need[s], self.unit[s], strict=True)]
+        ratio = self.card_ratio[k]
+        if ratio is not None:
+            names = [resource.name for resource in self.resources]
+            card, memory = names.index(CARDS), names.index(CARD_MEMORY)
+            if held[memory] and not ratio[0]:
+                return False
+            unit = self.unit[s][card]
+            held[card] = max(held[card], -(-held[memory] * ratio[1] // (ratio[0] * unit)) * unit if ratio[0] else 0)
+        return all(amount <= most and amount <= limit for amount, most, limit in zip(held, self.capacity[k], self.hi[s], strict=True))
+
     def with_forecast(self, forecast: Forecast) -> "Ledger":
         """Return a ledger in which forecast stages have the demand, need and intensity of their forecast."""
         if not forecast.stages:

@@ -95,7 +95,7 @@ class State(Value):
     format: Literal["libra-opt/state/1"] = "libra-opt/state/1"
     about: About | None = None
     period: Period = Period()
-    resources: Annotated[tuple[Resource, ...], Field(max_length=64, fail_fast=True)] = DEFAULT_RESOURCES
+    resources: Annotated[tuple[Resource, ...], Field(min_length=1, max_length=64, fail_fast=True)] = DEFAULT_RESOURCES
     pools: Annotated[tuple[Pool, ...], Field(max_length=10_000, fail_fast=True)] = ()
     queues: Annotated[tuple[Queue, ...], Field(max_length=10_000, fail_fast=True)] = ()
     jobs: Annotated[tuple[Job, ...], Field(max_length=1_000_000, fail_fast=True)] = ()

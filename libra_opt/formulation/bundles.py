@@ -1,11 +1,11 @@
 """Bundles: for every job the services at which some whole unit ticks, and for every such level the least each way of each stage needs (R5, R7, R8, R9).
 
-Three nested layers, each sorted and contiguous in the one above: *levels* of a job, *slots* (one per stage) of a level, *cells* (one per way of the stage
-that reaches the level) of a slot. Choosing a bundle is choosing one level and one cell in each of its slots, so pools are picked stage by stage and no product of
-pool choices is ever formed.
+Three nested layers, each sorted and contiguous in the one above: *levels* of a job, *slots* (one per stage) of a level, *cells* (one per way of the
+stage that reaches the level) of a slot. Choosing a bundle is choosing one level and one cell in each of its slots, so pools are picked stage by stage
+and no product of pool choices is ever formed.
 
 A grid need not hold every tick. Between two neighbouring levels a bundle's value is linear in its service, what it uses of passed-over resources grows at
-least linearly and of the others not at all; so what is used *surely* at the levels themselves bounds all that lies between (see `Bundles.surely`).
+least linearly and of the others not at all; so what is used *surely* at the levels themselves bounds all that lies between (see `surely` in `Bundles`).
 """
 
 from dataclasses import dataclass
@@ -186,7 +186,8 @@ def _ticks(
 def _matters(tables: Tables, wanted: _Flags) -> _Flags:
     """Tell which resources' ticks come first: the costly ones a way wants, or all it wants where none is costly; shape ``(n_ways, n_resources)``."""
     costly = wanted & tables.costly
-    return np.where(costly.any(axis=1)[:, None], costly, wanted)
+    has_costly = np.asarray(costly.any(axis=1))
+    return np.where(has_costly[:, None], costly, wanted)
 
 
 def _bends(curves: ServiceCurves) -> tuple[_Indices, _Floats]:
@@ -276,7 +277,7 @@ def _rounded_up(tables: Tables, ways: Ways, unit: _Ints, way: _Indices, used: _F
     if tables.memory >= 0 and tables.compressible[tables.memory] and (tables.card_ratio[:, 1] > 0).any():
         cards = cards_for(amount[:, tables.memory], tables.card_ratio[ways.pool[way]], step[:, tables.card])
         amount[:, tables.card] = np.where(cards < 0, np.iinfo(np.int64).max, np.maximum(amount[:, tables.card], cards))
-    return amount
+    return np.asarray(amount)
 
 
 def _twins(ways: Ways, way: _Indices, amount: _Ints, fits: _Flags) -> _Flags:

@@ -51,7 +51,7 @@ class ServiceCurves:
 def service_curves(ledger: Ledger, tables: Tables) -> ServiceCurves:
     """Return the service curves of all stages, in canonical order."""
     kinds: dict[tuple[tuple[float, ...], Sequence[tuple[object, object]] | None, bool], int] = {}
-    wanted = tables.demand.any(axis=1).tolist()
+    wanted = np.asarray(tables.demand.any(axis=1)).tolist()
     kind = np.array(
         [kinds.setdefault((ledger.intensity[s], ledger.curve[s], has_demand), len(kinds)) for s, has_demand in zip(tables.stage.tolist(), wanted, strict=True)],
         dtype=np.intp,

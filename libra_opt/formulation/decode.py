@@ -1,4 +1,4 @@
-"""From a choice back to a plan: amounts, spare, actions, reasons and the certificate, in the order of the state."""
+"""From a choice back to a plan: amounts, spare, actions and reasons in the order of the state, the tiers they reach, and the shares in use."""
 
 from dataclasses import dataclass
 
@@ -69,7 +69,7 @@ def _without_empty_admissions(program: Program, choice: Choice) -> Choice:
     runs, level = program.runs(choice), program.level(choice)
     if not runs.any():
         return choice
-    held = np.append(program.amount.any(axis=1), False)[choice]  # noqa: FBT003
+    held = np.append(program.amount.any(axis=1), False)[choice]
     empty = runs & ~np.logical_or.reduceat(held, program.first_stage[:-1]) & (program.n_wait_moves == 0)
     empty &= program.bundles.service[level] <= SERVICE_TOLERANCE
     return np.where(empty[program.tables.stage_job], -1, choice)

@@ -19,8 +19,9 @@ __all__ = ["encode", "refine"]
 
 _Floats = npt.NDArray[np.float64]
 
-_EXACT = float(1 << 50)
-"""Sums up to here are exact in floating point; larger amounts are counted in coarser units."""
+_EXACT_BITS = 52
+_EXACT = float(1 << _EXACT_BITS)
+"""Whole numbers up to here are exact in floating point, and so are their sums; larger amounts are counted in coarser units."""
 
 _MOST_CELLS = 20_000
 """Up to about this many cells every tick is a level; beyond, the grid starts coarse and is refined where prices point."""
@@ -41,7 +42,7 @@ def encode(state: State, ledger: Ledger, most_cells: int = _MOST_CELLS) -> Progr
     tables = tabulate(ledger)
     curves = service_curves(ledger, tables)
     ways = placements(ledger, tables)
-    shared = shared_rows(ledger, tables, curves, state.options.preemption_budget_seconds)
+    shared = shared_rows(ledger, tables, curves, ways, state.options.preemption_budget_seconds)
     worth = weighted_throughput(state, ledger, tables)
     per_ms = worth / (1000.0 * state.period.seconds * state.options.hold_periods)
     bundles = enumerate_bundles(tables, curves, ways, most_cells)
@@ -56,7 +57,7 @@ def refine(program: Program, window: Window) -> Program:
 
 def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRows, worth: _Floats, per_ms: _Floats, bundles: Bundles) -> Program:
     cell_ms, cell_moved = _charges(tables, ways, bundles)
-    amount, surely, scaled, scale = _scale(bundles, shared)
+    amount, surely, scaled, scale, is_exact = _scale(tables, bundles, shared)
     program = Program(
         tables=tables,
         curves=curves,
@@ -74,6 +75,7 @@ def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRo
         amount=amount,
         surely=surely,
         scale=scale,
+        is_exact=is_exact,
     )
     freeze(program)
     return program
@@ -95,23 +97,26 @@ def _charges(tables: Tables, ways: Ways, bundles: Bundles) -> tuple[_Floats, npt
     return charge, moved
 
 
-def _scale(bundles: Bundles, shared: SharedRows) -> tuple[_Floats, _Floats, SharedRows, _Floats]:
-    """Count every resource in the coarsest unit that loses nothing, or, beyond 2^50, little: amounts round up, limits down."""
+def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Floats, _Floats, SharedRows, npt.NDArray[np.int64], bool]:
+    """Count every resource in the coarsest unit that loses nothing, or, where a cluster has 2^52 of these, in a coarser one: amounts round up, limits down.
+
+    Sums that stay within a capacity are then exact in floating point, and sums beyond it stay beyond it.
+    """
     amount = bundles.amount
-    divisor = np.gcd.reduce(amount, axis=0) if len(amount) else np.ones(amount.shape[1], dtype=np.int64)
+    divisor = np.gcd.reduce(amount, axis=0) if len(amount) else np.zeros(amount.shape[1], dtype=np.int64)
     rows = np.concatenate([shared.floor, shared.reserved, np.where(shared.is_reserving, shared.total, 0.0)[None, :]])
     divisor = np.maximum(1, np.gcd.reduce(np.concatenate([divisor[None, :], np.minimum(rows, _EXACT).astype(np.int64)]), axis=0))
-    largest = amount.max(axis=0, initial=0).astype(np.float64) / divisor * max(1, len(bundles.first_level))
-    coarser = np.maximum(0, np.ceil(np.log2(np.maximum(1.0, largest / _EXACT)))).astype(np.int64)
-    scale = divisor * 2.0**coarser
-    counted = np.ceil(amount / scale) if coarser.any() else (amount // divisor).astype(np.float64)
+    total = [sum(column) for column in zip(*tables.capacity.tolist(), strict=True)] or [0] * amount.shape[1]
+    coarser = np.array([max(0, (whole // unit).bit_length() - _EXACT_BITS) for whole, unit in zip(total, divisor.tolist(), strict=True)], dtype=np.int64)
+    scale = divisor << coarser
+    ceiling = np.where(np.isfinite(shared.ceiling), (tables.ceiling // scale).astype(np.float64), np.inf)
     scaled = replace(
         shared,
-        capacity=np.floor(shared.capacity / scale),
-        ceiling=np.floor(shared.ceiling / scale),
+        capacity=(tables.capacity // scale).astype(np.float64),
+        ceiling=ceiling,
         reserved=shared.reserved / scale,
         floor=shared.floor / scale,
         nominal=shared.nominal / scale,
-        total=shared.total / scale,
+        total=np.array([whole / unit for whole, unit in zip(total, scale.tolist(), strict=True)]),
     )
-    return counted, bundles.surely / scale, scaled, scale
+    return (-(-amount // scale)).astype(np.float64), bundles.surely / scale, scaled, scale, not coarser.any()

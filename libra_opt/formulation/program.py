@@ -1,4 +1,8 @@
-"""The neutral integer program: bundles, what they are worth and cost, and the rows they share; arrays only, read-only, no solver in sight."""
+"""The neutral integer program: bundles, what they are worth and cost, and the rows they share; arrays only, no solver in sight.
+
+The arrays are made read-only where a program is encoded (see `freeze`). A plan inside the program is a `Choice`: one cell per stage; what it uses of
+the shared rows and which tiers it reaches are read off here.
+"""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -18,7 +22,7 @@ _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
 TIE_TOLERANCE = 1e-9
-"""Two numbers of one tier that differ by less, relatively, are equal."""
+"""Two numbers of one tier that differ by less, relatively, are equal; numbers below 1e-6 are compared as if they were that large."""
 
 Choice = _Indices
 """A plan inside the program: the chosen cell of every stage, in the order of `Program.first_stage`, or -1 where its job waits; shape ``(n_stages,)``."""
@@ -26,18 +30,18 @@ Choice = _Indices
 
 @dataclass(frozen=True)
 class Score:
-    """Tiers 1 to 5 of one choice; see "Objective" in `models/allocation.md`.
+    """Tiers 1 to 6 of one choice; see "Objective" in `models/allocation.md`.
 
     Attributes
     ----------
     lost, over_seconds, shortfall
-        Tiers 1 to 3 (`protected_lost`, `over_budget_seconds`, `guarantee_shortfall`), the less the better.
+        Tiers 1 to 3 (`protected_lost` in value, `over_budget_seconds`, `guarantee_shortfall` in shares of nominal quotas), the less the better.
     value
         Tier 4 (`value`), the more the better.
     unevenness
-        Tier 5, the less the better.
+        Tier 5, worth times the square of service over all jobs, the less the better.
     moves
-        Tier 6: how many stages that hold something are changed.
+        Tier 6: how many stages that hold something are changed, the less the better.
     """
 
     lost: float
@@ -65,7 +69,17 @@ class Score:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a choice uses of the shared rows: per pool, per queue (last row: outside every queue), and milliseconds of R11."""
+    """What a choice uses of the shared rows, in their units (see `Program.scale`).
+
+    Attributes
+    ----------
+    pool
+        Shape ``(n_pools, n_resources)``.
+    queue
+        Shape ``(n_queues + 1, n_resources)``; the last row is for jobs outside every queue.
+    ms
+        Charges of R11 in milliseconds.
+    """
 
     pool: _Floats
     queue: _Floats
@@ -87,19 +101,21 @@ class Program:
     per_ms
         Of every job, the value one millisecond of R11 costs, shape ``(n_jobs,)``.
     wait_ms
-        Of every job, the charge of waiting: `evict` where it runs now, shape ``(n_jobs,)``.
+        Of every job, the charge of waiting in milliseconds: `evict` where it runs now, else 0, shape ``(n_jobs,)``.
     lost
         Of every job, its worth where it is protected, else 0, shape ``(n_jobs,)``.
     n_wait_moves
         Of every job, how many of its stages hold something now, shape ``(n_jobs,)``.
     cell_ms
-        Of every cell, its charge, shape ``(n_cells,)``.
+        Of every cell, its charge in milliseconds, shape ``(n_cells,)``.
     cell_moved
         Of every cell, whether its stage holds something now and is changed by it, shape ``(n_cells,)``.
     amount, surely
         Of every cell, what it uses and surely uses of the shared rows, scaled as the rows are, shape ``(n_cells, n_resources)``.
     scale
         Per resource, how many quanta one unit of the shared rows is, shape ``(n_resources,)``.
+    is_exact
+        Whether nothing was rounded in counting; if not, plans are sound but bounds are not.
     """
 
     tables: Tables
@@ -117,7 +133,8 @@ class Program:
     cell_moved: npt.NDArray[np.bool_]
     amount: _Floats
     surely: _Floats
-    scale: _Floats
+    scale: npt.NDArray[np.int64]
+    is_exact: bool
 
     @property
     def n_jobs(self) -> int:
@@ -176,6 +193,18 @@ class Program:
     def cell_pool(self) -> _Indices:
         """Pool of every cell, shape ``(n_cells,)``."""
         return self.ways.pool[self.bundles.way]
+
+    @cached_property
+    def peak(self) -> _Floats:
+        """Service of every job at its highest level, 0 where it has none, shape ``(n_jobs,)``."""
+        peak = np.zeros(self.n_jobs)
+        np.maximum.at(peak, self.bundles.job, self.bundles.service)
+        return peak
+
+    @property
+    def most_value(self) -> float:
+        """The value if every job had all it can use, free of charge: the simplest bound on tier 4."""
+        return float((self.worth * self.peak).sum())
 
     @property
     def nothing(self) -> Choice:

@@ -27,11 +27,9 @@ def explain(ledger: Ledger, program: Program, choice: Choice, actions: Sequence[
     Parameters
     ----------
     actions, service
-        What the plan does to each job and the service it reaches, in canonical order.
+        What the plan does to each job and the service it reaches, both in canonical order; `service` has shape ``(n_jobs,)``.
     """
-    usage = program.usage(choice)
-    peak = np.zeros(program.n_jobs)
-    np.maximum.at(peak, program.bundles.job, program.bundles.service)
+    usage, peak = program.usage(choice), program.peak
     return [
         _running(ledger, program, usage, job, action, float(service[job]), float(peak[job]), choice)
         if action in _MOVED
@@ -54,14 +52,14 @@ def _running(ledger: Ledger, program: Program, usage: Usage, job: int, action: A
     if full:
         return Reason(code="partly_served", message=f"{share}; more would need {', '.join(full)}, which others use better")
     queue = int(program.queue[job])
-    capped = [ledger.resources[r].name for r in np.flatnonzero(usage.queue[queue] + program.amount[cells].max(axis=0) * 0 >= program.shared.ceiling[queue])]
+    capped = [ledger.resources[r].name for r in np.flatnonzero(usage.queue[queue] >= program.shared.ceiling[queue])]
     if capped:
         return Reason(code="queue_ceiling", message=f"{share}; queue {ledger.queues[queue]!r} is at its ceiling of {', '.join(capped)}")
     return Reason(code="move_not_worth_it", message=f"{share}; the gain of changing what it holds does not beat the cost, or the budget of moves is spent")
 
 
 def _held_rows(program: Program, left: npt.NDArray[np.float64], cells: npt.NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Return the rows (pool, resource) that the next level of a job would overrun."""
+    """Return the rows (pool, resource) that the next level of a job, in the pools it sits in, would overrun."""
     level = int(program.cell_level[cells[0]]) + 1
     slots = range(program.bundles.first_slot[level], program.bundles.first_slot[level + 1])
     rows = []
@@ -94,7 +92,7 @@ def _waiting(ledger: Ledger, program: Program, usage: Usage, job: int, action: A
     if missing[cell].any():
         lacking = ", ".join(
             f"{_write(ledger, program, r, program.amount[cells[cell], r])} {ledger.resources[r].name} ({_write(ledger, program, r, left[pool[cell], r])} left)"
-            for r in np.flatnonzero(missing[cell])
+            for r in np.flatnonzero(missing[cell]).tolist()
         )
         code = "shed" if protected else "evicted" if action == "evict" else "no_room"
         return Reason(code=code, message=f"{did}: needs at least {lacking} in {ledger.pools[pool[cell]]}, which others use better")

@@ -22,15 +22,15 @@ class Restricted:
     Attributes
     ----------
     program
-        The smaller program.
-    jobs, stages, levels, cells
+        The smaller program, for solving and not for decoding: curves, ways, and of the tables all but the order of jobs and stages and the queues,
+        are still the larger one's.
+    jobs, stages, cells
         Indices in the larger program, in the order of the smaller.
     """
 
     program: Program
     jobs: _Indices
     stages: _Indices
-    levels: _Indices
     cells: _Indices
 
     def shrink(self, choice: Choice) -> Choice:
@@ -109,7 +109,7 @@ def restrict(program: Program, jobs: _Indices, levels: _Flags, fixed: Usage | No
         amount=program.amount[kept_cells],
         surely=program.surely[kept_cells],
     )
-    return Restricted(small, jobs, stages, kept_levels, kept_cells)
+    return Restricted(small, jobs, stages, kept_cells)
 
 
 def _left(shared: SharedRows, fixed: Usage) -> SharedRows:
@@ -128,7 +128,7 @@ def _left(shared: SharedRows, fixed: Usage) -> SharedRows:
 def transfer(choice: Choice, source: Program, target: Program) -> Choice:
     """Return the choice of `target` that holds what `choice` holds in `source`, a program of the same jobs on another grid.
 
-    The target has a level at the service of every job that runs (see `Window.anchor`).
+    The target has a level at the service of every job that runs (see `Window.anchor`); a job whose cells are not found there waits.
     """
     moved = target.nothing
     old, new = source.bundles, target.bundles

@@ -10,8 +10,9 @@ from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.formulation.curves import ServiceCurves
 from libra_opt.formulation.tables import Tables
+from libra_opt.formulation.ways import Ways
 
-__all__ = ["SharedRows", "guarantee_floors", "shared_rows"]
+__all__ = ["SharedRows", "shared_rows"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -50,8 +51,14 @@ class SharedRows:
     total: _Floats
 
 
-def shared_rows(ledger: Ledger, tables: Tables, curves: ServiceCurves, budget_seconds: float | None) -> SharedRows:
-    """Return the shared rows of a ledger; amounts up to 2^53 quanta are exact."""
+def shared_rows(ledger: Ledger, tables: Tables, curves: ServiceCurves, ways: Ways, budget_seconds: float | None) -> SharedRows:
+    """Return the shared rows of a ledger; amounts up to 2^53 quanta are exact.
+
+    Parameters
+    ----------
+    budget_seconds
+        R12's budget, held to the millisecond; None for no budget.
+    """
     n = ledger.n_resources
     capacity = np.array(ledger.capacity, dtype=np.float64).reshape(-1, n)
     ceiling = np.full((len(ledger.queues) + 1, n), np.inf)
@@ -66,12 +73,12 @@ def shared_rows(ledger: Ledger, tables: Tables, curves: ServiceCurves, budget_se
         promised = sum(kept)
         reserved[:-1, r] = [part * available // promised if promised > available else part for part in kept]
     floor = np.zeros_like(ceiling)
-    floor[:-1] = guarantee_floors(ledger, tables, curves)
+    floor[:-1] = _guarantee_floors(ledger, tables, curves, ways)
     budget = np.inf if budget_seconds is None else float(round(budget_seconds * 1000))
-    return SharedRows(capacity, ceiling, reserved, reserved.any(axis=0), floor, nominal, budget, capacity.sum(axis=0))
+    return SharedRows(capacity, ceiling, reserved, np.asarray(reserved.any(axis=0)), floor, nominal, budget, capacity.sum(axis=0))
 
 
-def guarantee_floors(ledger: Ledger, tables: Tables, curves: ServiceCurves) -> _Floats:
+def _guarantee_floors(ledger: Ledger, tables: Tables, curves: ServiceCurves, ways: Ways) -> _Floats:
     """Return min(nominal quota, ask) per queue and resource, shape ``(n_queues, n_resources)``."""
     n_queues, n = len(ledger.queues), ledger.n_resources
     nominal = np.array(ledger.nominal, dtype=np.float64).reshape(n_queues, n)
@@ -84,10 +91,14 @@ def guarantee_floors(ledger: Ledger, tables: Tables, curves: ServiceCurves) -> _
     units = wanted / tables.unit
     ask = np.minimum(tables.hi.astype(np.float64), np.ceil(units - 1e-9 * np.maximum(1.0, units)) * tables.unit)
     queue = tables.queue[tables.stage_job]
+    is_stuck = np.ones(len(tables.stage), dtype=np.bool_)
+    is_stuck[ways.stage] = False
+    can_run = np.ones(tables.n_jobs, dtype=np.bool_)
+    can_run[tables.stage_job[is_stuck]] = False
+    ask[~can_run[tables.stage_job]] = 0.0
     asked = np.zeros((n_queues + 1, n))
     np.add.at(asked, queue, ask)
-    asked = asked[:-1]
-    return np.asarray(np.minimum(nominal, asked))
+    return np.asarray(np.minimum(nominal, asked[:-1]))
 
 
 def _fastest(allowed: tuple[tuple[int, Fraction], ...]) -> float:

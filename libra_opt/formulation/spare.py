@@ -61,7 +61,7 @@ def _fill(demand: _Floats, room: _Ints, unit: _Ints, left: int) -> _Ints:
     needed = filled + full[order] * open_demand
     short = np.flatnonzero(needed > left)
     if not len(short):
-        return room - room % unit
+        return np.asarray(room - room % unit)
     i = short[0]
     height = max(0.0, (left - filled[i]) / max(open_demand[i], 1e-300))
     extra = np.minimum(room, np.floor(np.minimum(height * demand, 4e18)).astype(np.int64))
@@ -71,7 +71,7 @@ def _fill(demand: _Floats, room: _Ints, unit: _Ints, left: int) -> _Ints:
         return np.zeros(len(demand), dtype=np.int64)
     step = np.where(extra + unit <= room, unit, 0)
     reach = np.cumsum(step)
-    return extra + np.where(reach <= rest, step, 0)
+    return np.asarray(extra + np.where(reach <= rest, step, 0))
 
 
 def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _Ints, extra: _Ints) -> _Ints:
@@ -102,7 +102,7 @@ def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _
 
 def _cut(extra: _Ints, unit: _Ints, share: float) -> _Ints:
     cut = np.floor(extra * share).astype(np.int64)
-    return cut - cut % unit
+    return np.asarray(cut - cut % unit)
 
 
 def _reserves_hold(ledger: Ledger, r: int, queue: _Indices, held: _Ints) -> bool:

@@ -46,6 +46,8 @@ class Tables:
         Shape ``(n_jobs,)``.
     capacity
         Shape ``(n_pools, n_resources)``.
+    ceiling
+        R10, shape ``(n_queues + 1, n_resources)``; `UNLIMITED` for none, as for jobs outside every queue.
     card_ratio
         (p, q) of R9, ``cards * p >= memory * q``; (1, 0) where cards are not exclusive; shape ``(n_pools, 2)``.
     compressible, costly
@@ -75,6 +77,7 @@ class Tables:
     running: _Flags
     protected: _Flags
     capacity: _Ints
+    ceiling: _Ints
     card_ratio: _Floats
     compressible: _Flags
     costly: _Flags
@@ -122,6 +125,7 @@ def tabulate(ledger: Ledger) -> Tables:
         running=np.array([ledger.running[j] for j in order], dtype=np.bool_),
         protected=np.array([ledger.protected[j] for j in order], dtype=np.bool_),
         capacity=np.array(ledger.capacity, dtype=np.int64).reshape(-1, n),
+        ceiling=np.array([*ledger.ceiling, (UNLIMITED,) * n], dtype=np.int64),
         card_ratio=np.array([(1, 0) if pair is None else pair for pair in ledger.card_ratio], dtype=np.float64).reshape(-1, 2),
         compressible=np.array([resource.compressible for resource in ledger.resources], dtype=np.bool_),
         costly=np.array([resource.costly for resource in ledger.resources], dtype=np.bool_),

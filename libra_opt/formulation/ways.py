@@ -49,7 +49,7 @@ def placements(ledger: Ledger, tables: Tables) -> Ways:
     most = np.minimum(tables.hi[stage], tables.capacity[pool])
     floor = least + (-least) % unit
     ceiling = most - most % unit
-    rows = kept.any(axis=1).nonzero()[0]
+    rows = np.flatnonzero(kept.any(axis=1))
     if len(rows):
         held, mask = tables.held[stage[rows]], kept[rows]
         sound = (held >= least[rows]) & (held <= most[rows]) & (held % unit[rows] == 0)

@@ -16,11 +16,22 @@ _Indices = npt.NDArray[np.intp]
 _Flags = npt.NDArray[np.bool_]
 
 _HALVINGS = 14
+"""How often the share of the slack that makes a core small enough is halved in on."""
 
 
 @dataclass(frozen=True)
 class Core:
-    """A core: the smaller program, what the jobs outside it do, and whether every bundle within the slack is in it."""
+    """A core.
+
+    Attributes
+    ----------
+    inner
+        The smaller program.
+    rest
+        What the jobs outside it do; -1 for those inside.
+    is_all
+        Whether every bundle within the slack is in it.
+    """
 
     inner: Restricted
     rest: Choice

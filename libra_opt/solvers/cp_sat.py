@@ -1,12 +1,12 @@
-"""CP-SAT, the only door to OR-Tools: the program over a selection of bundles, tier by tier, exact within a deterministic limit.
+"""CP-SAT, with `export` the only door to OR-Tools: a program tier by tier, exact within a deterministic limit.
 
 One worker, a fixed seed and deterministic time, so that the same program gives the same answer everywhere. A plan is always at hand before the
 solver is called: it enters as a hint and comes back when nothing better was found in time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,19 @@ from libra_opt.solvers.solution import Bounds, Solution
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-__all__ = ["Outcome", "solve", "solve_selection"]
+__all__ = ["Outcome", "search", "solve"]
 
 _Ints = npt.NDArray[np.int64]
+_Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
+_Flags = npt.NDArray[np.bool_]
+_TierName = Literal["lost", "over", "shortfall", "value", "unevenness", "moves"]
 
 _EXACT_CELLS = 5000
 """Up to this many cells the whole program is solved to the last digit, whatever gap would do."""
+
+_ROW_BITS = 60
+"""Sums of a row stay below 2^this, as CP-SAT asks; beyond, amounts round up, and what the search proves does not count."""
 
 _VALUE_BITS = 40
 """Sums of an objective tier stay below 2^this, so that its smallest step is about 1e-12 of the whole."""
@@ -33,7 +39,7 @@ _VALUE_BITS = 40
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a tier-by-tier search over a selection gave: a choice, bounds valid for the selection, the effort used, whether a limit was hit."""
+    """What a tier-by-tier search gave: a choice, bounds valid for the levels of the program, the effort used, whether a limit was hit."""
 
     choice: Choice
     bounds: Bounds
@@ -42,52 +48,38 @@ class Outcome:
 
 
 def solve(program: Program, options: Options) -> Solution:
-    """Solve the whole program exactly, as far as `options.effort` reaches."""
+    """Solve the whole program, to the gap asked for where it is large, as far as `options.effort` reaches."""
     start = greedy_choice(program)
-    selected = np.ones(len(program.bundles.job), dtype=np.bool_)
     gap = options.gap if program.n_cells > _EXACT_CELLS else 0.0
-    outcome = solve_selection(program, start, selected, options.effort, options.seed, gap)
+    outcome = search(program, start, options.effort, options.seed, gap)
     limit: Literal["effort"] | None = "effort" if outcome.hit_limit else None
     return Solution(program, outcome.choice, program.score(outcome.choice), outcome.bounds, "cp_sat", limit, is_fallback=options.effort == 0)
 
 
-def solve_selection(
-    program: Program, start: Choice, selected: npt.NDArray[np.bool_], effort: float, seed: int, gap: float, cells: npt.NDArray[np.bool_] | None = None
-) -> Outcome:
-    """Find the best choice among selected levels, tier by tier.
+def search(program: Program, start: Choice, effort: float, seed: int, gap: float) -> Outcome:
+    """Find the best choice, tier by tier.
 
     Parameters
     ----------
     start
-        A feasible choice; it need not be made of selected levels, which are then added.
-    selected
-        Levels to choose from, shape ``(n_levels,)``; waiting is always possible.
+        A feasible choice: the hint, and the answer where nothing better is found.
     effort
-        Deterministic time in all.
+        Deterministic time in all, about seconds of an idle core.
     gap
         Relative gap in tier 4 that ends the search.
-    cells
-        Cells to choose from within the selected levels, shape ``(n_cells,)``; all unless given.
     """
     score = program.score(start)
     if program.n_cells == 0:
         return Outcome(start, Bounds(score.lost, score.over_seconds, score.shortfall, score.value), 0.0, hit_limit=False)
     if effort == 0:
-        return Outcome(start, Bounds(0.0, 0.0, 0.0, _most_value(program)), 0.0, hit_limit=True)
-    search = _Search(program, start, selected, cells, seed, effort)
-    lost, over, shortfall = search.tier("lost"), search.tier("over"), search.tier("shortfall")
-    value = search.tier("value", gap)
+        return Outcome(start, Bounds(0.0, 0.0, 0.0, program.most_value), 0.0, hit_limit=True)
+    model = _Search(program, start, seed, effort)
+    lost, over, shortfall = model.tier("lost"), model.tier("over"), model.tier("shortfall")
+    value = model.tier("value", gap)
     if value.is_optimal:
-        search.tier("unevenness")
-        search.tier("moves")
-    return Outcome(search.best, Bounds(lost.bound, over.bound / 1000, shortfall.bound, value.bound), search.used, search.hit_limit)
-
-
-def _most_value(program: Program) -> float:
-    """Return the value if every job had all it can use, free of charge."""
-    most = np.zeros(program.n_jobs)
-    np.maximum.at(most, program.bundles.job, program.bundles.service)
-    return float((program.worth * most).sum())
+        model.tier("unevenness")
+        model.tier("moves")
+    return Outcome(model.best, Bounds(lost.bound, over.bound / 1000, shortfall.bound, value.bound), model.used, model.hit_limit)
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,7 @@ class _Terms:
 class _Search:
     """One CP-SAT model, narrowed tier by tier."""
 
-    def __init__(self, program: Program, start: Choice, selected: npt.NDArray[np.bool_], cells: npt.NDArray[np.bool_] | None, seed: int, effort: float) -> None:
+    def __init__(self, program: Program, start: Choice, seed: int, effort: float) -> None:
         from ortools.sat.python import cp_model  # noqa: PLC0415
 
         self.program = program
@@ -117,27 +109,17 @@ class _Search:
         self.effort = effort
         self.used = 0.0
         self.hit_limit = False
+        self.is_exact = True
         self.seed = seed
         self.module = cp_model
         self.model = cp_model.CpModel()
-        bundles = program.bundles
-        chosen = start[start >= 0]
-        selected = selected.copy()
-        selected[program.cell_level[chosen]] = True
-        available = selected[program.cell_level] if cells is None else selected[program.cell_level] & cells
-        available[chosen] = True
-        open_slots = np.bincount(program.cell_slot[available], minlength=len(bundles.first_cell) - 1) > 0
-        whole = np.logical_and.reduceat(open_slots, bundles.first_slot[:-1]) if len(bundles.job) else selected
-        selected &= whole
-        self.cells = np.flatnonzero(available & selected[program.cell_level])
-        self.levels = np.flatnonzero(selected)
         self._variables()
         self._rows()
 
     def _variables(self) -> None:
         program, model = self.program, self.model
-        job = program.bundles.job[self.levels]
-        self.level_var = [model.new_bool_var("") for _ in self.levels]
+        job, slot, level = program.bundles.job, program.cell_slot, program.cell_level
+        self.level_var = [model.new_bool_var("") for _ in job]
         self.wait_var = [model.new_bool_var("") for _ in range(program.n_jobs)]
         by_job: list[list[Any]] = [[wait] for wait in self.wait_var]
         for j, var in zip(job.tolist(), self.level_var, strict=True):
@@ -147,27 +129,23 @@ class _Search:
                 model.add(group[0] == 1)
             else:
                 model.add_exactly_one(group)
-        position = np.full(len(program.bundles.job), -1, dtype=np.intp)
-        position[self.levels] = np.arange(len(self.levels))
-        slot = program.cell_slot[self.cells]
-        alone = np.bincount(slot, minlength=len(program.bundles.first_cell) - 1)[slot] == 1
-        owner = position[program.cell_level[self.cells]]
+        alone = np.diff(program.bundles.first_cell)[slot] == 1
         self.cell_var = []
         groups: dict[int, tuple[int, list[Any]]] = {}
-        for c in range(len(self.cells)):
+        for c in range(program.n_cells):
             if alone[c]:
-                self.cell_var.append(self.level_var[owner[c]])
+                self.cell_var.append(self.level_var[level[c]])
                 continue
             var = model.new_bool_var("")
             self.cell_var.append(var)
-            groups.setdefault(int(slot[c]), (int(owner[c]), []))[1].append(var)
+            groups.setdefault(int(slot[c]), (int(level[c]), []))[1].append(var)
         for own, group in groups.values():
             model.add_exactly_one([*group, self.level_var[own].Not()])
 
     def _rows(self) -> None:
         program, shared = self.program, self.program.shared
-        amount = np.rint(program.amount[self.cells]).astype(np.int64)
-        pool, queue = program.cell_pool[self.cells], program.queue[program.cell_job[self.cells]]
+        amount = np.rint(program.amount).astype(np.int64)
+        pool, queue = program.cell_pool, program.queue[program.cell_job]
         for k, r in np.ndindex(*shared.capacity.shape):
             self._at_most(amount[:, r], pool == k, int(shared.capacity[k, r]))
         for q, r in zip(*np.nonzero(np.isfinite(shared.ceiling)), strict=True):
@@ -178,15 +156,17 @@ class _Search:
         for q, r in zip(*np.nonzero(shared.floor > 0), strict=True):
             self._guarantee(int(q), int(r), amount[:, r], queue == q)
 
-    def _at_most(self, amount: _Ints, inside: npt.NDArray[np.bool_], limit: int) -> None:
+    def _at_most(self, amount: _Ints, inside: _Flags, limit: int) -> None:
         rows = np.flatnonzero(inside & (amount > 0))
         if len(rows):
-            self.model.add(self._sum(rows, amount[rows]) <= limit)
+            unit = 1 << max(0, (int(amount[rows].max()) * len(rows)).bit_length() - _ROW_BITS)
+            self.is_exact &= unit == 1
+            self.model.add(self._sum(rows, -(-amount[rows] // unit)) <= limit // unit)
 
     def _reserve(self, r: int, amount: _Ints, queue: _Indices) -> None:
         shared = self.program.shared
         total = int(shared.total[r])
-        parts = []
+        parts: list[Any] = []
         for q in range(len(shared.reserved)):
             rows = np.flatnonzero((queue == q) & (amount > 0))
             held = int(shared.reserved[q, r])
@@ -198,9 +178,9 @@ class _Search:
             parts.append(part)
         self.model.add(sum(parts) <= total)
 
-    def _guarantee(self, q: int, r: int, amount: _Ints, inside: npt.NDArray[np.bool_]) -> None:
+    def _guarantee(self, q: int, r: int, amount: _Ints, inside: _Flags) -> None:
         shared = self.program.shared
-        floor, rows = int(round(shared.floor[q, r])), np.flatnonzero(inside & (amount > 0))
+        floor, rows = round(float(shared.floor[q, r])), np.flatnonzero(inside & (amount > 0))
         short = self.model.new_int_var(0, floor, "")
         self.model.add(short + self._sum(rows, amount[rows]) >= floor)
         self.short.append((short, q, r))
@@ -208,33 +188,32 @@ class _Search:
     def _sum(self, rows: _Indices, coefficients: _Ints) -> Any:
         return self.module.LinearExpr.weighted_sum([self.cell_var[c] for c in rows.tolist()], coefficients.tolist())
 
-    def tier(self, name: str, gap: float = 0.0) -> _Tier:
+    def tier(self, name: _TierName, gap: float = 0.0) -> _Tier:
         """Optimise one tier, hold what it reached for the tiers to come, and return a bound in the tier's own unit."""
         reached = self._exact(name)
         is_met = reached == 0 and name != "value"
-        terms = cast("Callable[[], _Terms]", getattr(self, f"_{name}"))()
+        terms = self._terms(name)
         maximise = name == "value"
         expression = self.module.LinearExpr.weighted_sum(terms.variables, terms.coefficients)
         if is_met:
             self.model.add(expression <= 0)
             return _Tier(0.0, is_optimal=True)
-        self.model.clear_objective()
+        self.model.clear_objective()  # type: ignore[no-untyped-call]
         self.model.maximize(expression) if maximise else self.model.minimize(expression)
         solver = self._solver(gap)
         self._hint()
         status = solver.solve(self.model)
         self.used += solver.response_proto.deterministic_time
-        is_optimal = status == self.module.OPTIMAL
-        hint_value = round(reached * terms.scale)
-        found = hint_value
-        if status in (self.module.OPTIMAL, self.module.FEASIBLE):
+        is_optimal = status == self.module.OPTIMAL and self.is_exact
+        found = round(reached * terms.scale)
+        has_solution = status in (self.module.OPTIMAL, self.module.FEASIBLE)
+        if has_solution:
             found = round(solver.objective_value)
             self._take(solver)
         if not is_optimal:
             self.hit_limit = True
         trivial = sum(c for c in terms.coefficients if (c > 0) == maximise)
-        has_bound = status in (self.module.OPTIMAL, self.module.FEASIBLE)
-        raw = solver.best_objective_bound if has_bound else trivial
+        raw = solver.best_objective_bound if has_solution and self.is_exact else trivial
         raw = min(raw, trivial) if maximise else max(raw, trivial)
         if maximise:
             self.model.add(expression >= found - terms.slack)
@@ -247,7 +226,17 @@ class _Search:
             closed = True
         return _Tier(self._exact(name) if closed else bound, is_optimal=closed)
 
-    def _exact(self, name: str) -> float:
+    def _terms(self, name: _TierName) -> _Terms:
+        return {
+            "lost": self._lost,
+            "over": self._over,
+            "shortfall": self._shortfall,
+            "value": self._value,
+            "unevenness": self._unevenness,
+            "moves": self._moves,
+        }[name]()
+
+    def _exact(self, name: _TierName) -> float:
         score = self.program.score(self.best)
         return {
             "lost": score.lost,
@@ -271,14 +260,14 @@ class _Search:
         return solver
 
     def _hint(self) -> None:
-        self.model.clear_hints()
+        self.model.clear_hints()  # type: ignore[no-untyped-call]
         chosen = set(self.best[self.best >= 0].tolist())
         levels = set(self.program.cell_level[self.best[self.best >= 0]].tolist())
         runs = self.program.runs(self.best)
-        for level, var in zip(self.levels.tolist(), self.level_var, strict=True):
+        for level, var in enumerate(self.level_var):
             self.model.add_hint(var, level in levels)
         hinted = {var.index for var in self.level_var}
-        for cell, var in zip(self.cells.tolist(), self.cell_var, strict=True):
+        for cell, var in enumerate(self.cell_var):
             if var.index not in hinted:
                 self.model.add_hint(var, cell in chosen)
         for j, var in enumerate(self.wait_var):
@@ -287,19 +276,19 @@ class _Search:
     def _take(self, solver: "cp_model.CpSolver") -> None:
         choice = self.program.nothing
         taken = np.array([solver.boolean_value(var) for var in self.cell_var], dtype=np.bool_)
-        cells = self.cells[taken]
+        cells = np.flatnonzero(taken)
         choice[self.program.cell_stage[cells]] = cells
         self.best = choice
 
-    def _weights(self, levels: npt.NDArray[np.float64], cells: npt.NDArray[np.float64], waits: npt.NDArray[np.float64]) -> _Terms:
+    def _weights(self, levels: _Floats, cells: _Floats, waits: _Floats) -> _Terms:
         """Return whole coefficients for float weights of levels, cells and waiting, scaled so that sums keep 40 bits."""
-        total = np.abs(levels).sum() + np.abs(cells).sum() + np.abs(waits).sum()
         per_job = np.zeros(self.program.n_jobs)
-        np.maximum.at(per_job, self.program.bundles.job[self.levels], np.abs(levels))
+        np.maximum.at(per_job, self.program.bundles.job, np.abs(levels))
         total = per_job.sum() + np.abs(waits).sum() + (np.abs(cells).max(initial=0.0) * len(self.program.nothing))
         scale = 2.0**_VALUE_BITS / total if total > 0 else 1.0
-        parts: list[tuple[Sequence[Any], npt.NDArray[np.float64]]] = [(self.level_var, levels), (self.cell_var, cells), (self.wait_var, waits)]
-        variables, coefficients = [], []
+        parts: list[tuple[Sequence[Any], _Floats]] = [(self.level_var, levels), (self.cell_var, cells), (self.wait_var, waits)]
+        variables: list[Any] = []
+        coefficients: list[int] = []
         for group, weights in parts:
             whole = np.rint(weights * scale).astype(np.int64)
             whole = np.where((whole == 0) & (weights != 0), np.sign(weights).astype(np.int64), whole)
@@ -310,12 +299,12 @@ class _Search:
         return _Terms(variables, coefficients, scale, slack=min(self.program.n_jobs + len(self.program.nothing), least // 2))
 
     def _lost(self) -> _Terms:
-        return self._weights(np.zeros(len(self.levels)), np.zeros(len(self.cells)), self.program.lost)
+        return self._weights(np.zeros(len(self.level_var)), np.zeros(self.program.n_cells), self.program.lost)
 
     def _over(self) -> _Terms:
         program = self.program
         budget = program.shared.budget_ms
-        charges = [(self.cell_var[c], round(ms)) for c, ms in enumerate(program.cell_ms[self.cells].tolist()) if ms]
+        charges = [(self.cell_var[c], round(ms)) for c, ms in enumerate(program.cell_ms.tolist()) if ms]
         charges += [(self.wait_var[j], round(ms)) for j, ms in enumerate(program.wait_ms.tolist()) if ms]
         if not np.isfinite(budget) or not charges:
             return _Terms([], [], 1.0, 0)
@@ -336,19 +325,17 @@ class _Search:
 
     def _value(self) -> _Terms:
         program = self.program
-        job = program.bundles.job[self.levels]
-        levels = program.worth[job] * program.bundles.service[self.levels]
-        cells = -program.per_ms[program.cell_job[self.cells]] * program.cell_ms[self.cells]
+        levels = program.worth[program.bundles.job] * program.bundles.service
+        cells = -program.per_ms[program.cell_job] * program.cell_ms
         return self._weights(levels, cells, -program.per_ms * program.wait_ms)
 
     def _unevenness(self) -> _Terms:
         program = self.program
-        job = program.bundles.job[self.levels]
-        levels = program.worth[job] * program.bundles.service[self.levels] ** 2
-        return self._weights(levels, np.zeros(len(self.cells)), np.zeros(program.n_jobs))
+        levels = program.worth[program.bundles.job] * program.bundles.service**2
+        return self._weights(levels, np.zeros(program.n_cells), np.zeros(program.n_jobs))
 
     def _moves(self) -> _Terms:
         program = self.program
-        cells = [(var, 1) for var, moved in zip(self.cell_var, program.cell_moved[self.cells], strict=True) if moved]
+        cells = [(var, 1) for var, moved in zip(self.cell_var, program.cell_moved, strict=True) if moved]
         waits = [(self.wait_var[j], int(n)) for j, n in enumerate(program.n_wait_moves) if n]
         return _Terms([var for var, _ in cells + waits], [n for _, n in cells + waits], 1.0, 0)

@@ -33,9 +33,9 @@ def export_model(state: State, format: Literal["lp", "mps"]) -> str:  # noqa: A0
     program = encode(state, state.ledger.with_forecast(forecast(state)), _MOST_CELLS)
     if not program.bundles.is_whole:
         raise EffortError(f"the whole grid has more than {_MOST_CELLS} bundles; export a smaller state, or mathprog-data")
-    relaxation = relax(program, np.ones(len(program.bundles.job), dtype=np.bool_))
-    model = model_builder.Model()
-    n_levels, n_cells = len(relaxation.levels), len(relaxation.cells)
+    relaxation = relax(program)
+    model = model_builder.Model()  # type: ignore[no-untyped-call]
+    n_levels, n_cells = relaxation.n_levels, len(relaxation.cells)
     variables = [
         model.new_var(
             0.0, float(upper), i < n_levels + n_cells, f"level_{i}" if i < n_levels else f"cell_{i - n_levels}" if i < n_levels + n_cells else f"part_{i}"

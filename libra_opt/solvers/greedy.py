@@ -19,9 +19,7 @@ _Floats = npt.NDArray[np.float64]
 def solve(program: Program, options: Options) -> Solution:  # noqa: ARG001
     """Return the greedy plan, with the bound that every job gets all it can use for nothing."""
     choice = greedy_choice(program)
-    most = np.zeros(program.n_jobs)
-    np.maximum.at(most, program.bundles.job, program.bundles.service)
-    bounds = Bounds(0.0, 0.0, 0.0, float((program.worth * most).sum()))
+    bounds = Bounds(0.0, 0.0, 0.0, program.most_value)
     return Solution(program, choice, program.score(choice), bounds, "greedy", is_fallback=True)
 
 
@@ -37,7 +35,12 @@ def greedy_choice(program: Program) -> Choice:
 
 
 def settle(program: Program, choice: Choice) -> Choice:
-    """R12: return `choice` with charged jobs left as they are, the dearest first, while the budget is overrun and they fit."""
+    """Return `choice` with what R12 and R13 ask of any plan, however it was found.
+
+    R13: a protected job that waits is let in, and others give way, where it fits beside the other protected jobs. R12: charged jobs are left as they
+    are, the dearest first, while the budget is overrun and they fit.
+    """
+    choice = _let_in(program, choice)
     if program.usage(choice).ms <= program.shared.budget_ms:
         return choice
     still, residual = _still(program), Residual(program, choice)
@@ -54,8 +57,31 @@ def settle(program: Program, choice: Choice) -> Choice:
     return residual.choice
 
 
+def _let_in(program: Program, choice: Choice) -> Choice:
+    waiting = np.flatnonzero((program.lost > 0) & ~program.runs(choice) & (np.diff(program.bundles.first_level) > 0))
+    if not len(waiting):
+        return choice
+    is_protected = program.lost[program.tables.stage_job] > 0
+    residual = Residual(program, np.where(is_protected, choice, -1))
+    cost = _dominant_share(program) + program.cell_ms * program.per_ms[program.cell_job]
+    entered = False
+    for job in waiting[np.lexsort((waiting, -program.lost[waiting]))]:
+        cells = residual.pick(int(job), int(program.bundles.first_level[job]), cost)
+        if cells is not None:
+            residual.take(int(job), cells)
+            entered = True
+    if not entered:
+        return choice
+    others = np.flatnonzero((program.lost == 0) & program.runs(choice))
+    for job in others[np.lexsort((others, -program.worth[others]))]:
+        cells = choice[program.first_stage[job] : program.first_stage[job + 1]]
+        if residual.allows(int(job), cells):
+            residual.take(int(job), cells)
+    return residual.choice
+
+
 def _still(program: Program) -> Choice:
-    """Return the choice that leaves what runs as it is, each job at the best level that takes no move; it need not fit any more."""
+    """Return the choice that leaves what runs as it is, each job at its highest level that costs and moves nothing; it need not fit any more."""
     choice = program.nothing
     still = (program.cell_ms == 0) & ~program.cell_moved & (program.wait_ms[program.cell_job] + program.n_wait_moves[program.cell_job] > 0)
     first_cell, first_slot = program.bundles.first_cell[:-1], program.bundles.first_slot[:-1]
@@ -77,7 +103,7 @@ def _build(program: Program) -> Choice:
     share = _dominant_share(program)
     cost = share + program.cell_ms * program.per_ms[program.cell_job]
     order = _order(program, share)
-    owed = program.shared.floor.any(axis=1)
+    owed = np.asarray(program.shared.floor.any(axis=1))
     first = [j for j in order if program.lost[j] > 0]
     second = [j for j in order if owed[program.queue[j]]]
     for turn, jobs in enumerate((first, second, order)):
@@ -96,7 +122,7 @@ def _build(program: Program) -> Choice:
 
 
 def _order(program: Program, share: _Floats) -> list[int]:
-    """Return the jobs by falling value per dominant share of their least bundle, those that run now before those that wait, ties by id."""
+    """Return the jobs by falling value per dominant share, both at their highest level in its cheapest cells; ties by id."""
     density = np.zeros(program.n_jobs)
     top = program.bundles.first_level[1:] - 1
     has = program.bundles.first_level[1:] > program.bundles.first_level[:-1]
@@ -107,6 +133,7 @@ def _order(program: Program, share: _Floats) -> list[int]:
 
 
 def _dominant_share(program: Program) -> _Floats:
+    """Return the largest share of the whole cluster's capacity that each cell takes of any resource, shape ``(n_cells,)``."""
     total = program.shared.total
     return np.asarray((program.amount / np.where(total > 0, total, 1.0)).max(axis=1, initial=0.0))
 

@@ -16,7 +16,6 @@ from libra_opt.solvers.solution import Limits
 __all__ = ["Priced", "price_out"]
 
 _Floats = npt.NDArray[np.float64]
-_Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)

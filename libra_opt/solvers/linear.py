@@ -1,4 +1,4 @@
-"""The relaxation solved by HiGHS, called directly (through SciPy): optimum, columns and duals."""
+"""The relaxation solved by HiGHS, called directly (through SciPy): the columns of an optimum and its duals."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,8 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LinearOptimum:
-    """Value, columns, and the duals of the inequality rows (never negative)."""
+    """The columns, and the duals of the inequality rows in value per unit of the row (never negative)."""
 
-    value: float
     columns: _Floats
     duals: _Floats
 
@@ -39,4 +38,4 @@ def solve_linear(relaxation: Relaxation) -> LinearOptimum | None:
     if found.status != 0:
         return None
     duals = -np.asarray(found.ineqlin.marginals) * scale if relaxation.matrix.shape[0] else np.zeros(0)
-    return LinearOptimum(-float(found.fun) * scale + relaxation.constant, np.asarray(found.x), np.maximum(0.0, duals))
+    return LinearOptimum(np.asarray(found.x), np.maximum(0.0, duals))

@@ -1,5 +1,6 @@
 """The LP relaxation through cvxpy, its only door: a bound, shadow prices, and a feasible plan by rounding and repair."""
 
+import warnings
 from typing import Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ def solve(program: Program, options: Options) -> Solution:
     if not program.n_cells or options.effort == 0:
         limit: Literal["effort"] | None = "effort" if options.effort == 0 and program.n_cells else None
         return Solution(program, start, score, _unpriced(program), "lp_relaxation", limit, is_fallback=program.n_cells > 0)
-    relaxation = relax(program, np.ones(len(program.bundles.job), dtype=np.bool_))
+    relaxation = relax(program)
     solved = _solve_with_cvxpy(relaxation, options.effort)
     if solved is None:
         return Solution(program, start, score, _unpriced(program), "lp_relaxation", "effort", is_fallback=True)
@@ -41,9 +42,7 @@ def solve(program: Program, options: Options) -> Solution:
 
 
 def _unpriced(program: Program) -> Bounds:
-    most = np.zeros(program.n_jobs)
-    np.maximum.at(most, program.bundles.job, program.bundles.service)
-    return Bounds(0.0, 0.0, 0.0, float((program.worth * most).sum()))
+    return Bounds(0.0, 0.0, 0.0, program.most_value)
 
 
 def _solve_with_cvxpy(relaxation: Relaxation, effort: float) -> tuple[_Floats, _Floats] | None:
@@ -60,7 +59,9 @@ def _solve_with_cvxpy(relaxation: Relaxation, effort: float) -> tuple[_Floats, _
         constraints.append(relaxation.equal @ x == relaxation.target)
     problem = cp.Problem(cp.Maximize((relaxation.gain / scale) @ x), constraints)
     try:
-        problem.solve(solver=cp.CLARABEL, max_iter=max(10, min(500, int(200 * effort))))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an inaccurate answer is used as prices only, and any prices give a true bound
+            problem.solve(solver=cp.CLARABEL, max_iter=max(10, min(500, int(200 * effort))))  # type: ignore[no-untyped-call]
     except cp.error.SolverError:
         return None
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) or x.value is None or rows.dual_value is None:

@@ -1,8 +1,8 @@
 """A mixed-integer relaxation on a coarse grid: who runs and in which pool is decided whole, how much of it between two levels may be a fraction.
 
-Between neighbouring levels value is concave and what is surely used is convex in the service, so mixtures of a way's levels stand for everything in between (the
-lambda method); the optimum bounds every plan, and it misses only the rounding of resources with many small steps. HiGHS solves it (through SciPy), limited in nodes,
-so that the outcome does not depend on the clock.
+Between neighbouring levels value is concave and what is surely used is convex in the service, so mixtures of a way's levels stand for everything in
+between (the lambda method); the optimum bounds every plan, and it misses only the rounding of resources with many small steps. HiGHS solves it (through
+SciPy), limited in nodes, so that the outcome does not depend on the clock.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,6 @@ __all__ = ["Mixture", "least_shortfall", "solve_mixed"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
-_Flags = npt.NDArray[np.bool_]
 
 _NODES_PER_EFFORT = 400
 
@@ -31,7 +30,7 @@ class Mixture:
     Attributes
     ----------
     bound
-        No plan over the selected levels, and what lies between them, that keeps the limits is worth more.
+        No plan over the program's levels, and what lies between them, that keeps the limits is worth more.
     service
         Of every job, its service; negative where it waits, shape ``(n_jobs,)``.
     pool
@@ -55,16 +54,14 @@ def solve_mixed(program: Program, limits: Limits, effort: float, gap: float) -> 
     gap
         Relative gap that ends the search.
     """
-    selected = np.ones(len(program.bundles.job), dtype=np.bool_)
-    return _solve(program, relax(program, selected, limits=limits, is_bound=True), effort, gap)
+    return _solve(program, relax(program, limits=limits, is_bound=True), effort, gap)
 
 
 def least_shortfall(program: Program, limits: Limits, effort: float) -> Mixture | None:
     """Solve the same for tier 3: the bound is minus the least shortfall of plans that keep the limits on tiers 1 and 2."""
-    selected = np.ones(len(program.bundles.job), dtype=np.bool_)
     anything = float((program.shared.floor / program.shared.nominal).sum())
-    relaxation = relax(program, selected, limits=Limits(limits.lost, limits.over_seconds, anything), is_bound=True)
-    first = len(relaxation.levels) + len(relaxation.cells)
+    relaxation = relax(program, limits=Limits(limits.lost, limits.over_seconds, anything), is_bound=True)
+    first = relaxation.n_levels + len(relaxation.cells)
     owed = int((program.shared.floor > 0).sum())
     gain = np.zeros(len(relaxation.gain))
     last = len(gain) - int(np.isfinite(program.shared.budget_ms))
@@ -86,8 +83,7 @@ def _solve(program: Program, relaxation: Relaxation, effort: float, gap: float) 
     if relaxation.equal.shape[0]:
         same = sparse.csr_array((relaxation.equal.shape[0], n_ways))
         constraints.append(LinearConstraint(sparse.hstack([relaxation.equal, same]).tocsr(), relaxation.target, relaxation.target))
-    if links is not None:
-        constraints.append(LinearConstraint(links, 0.0, 0.0))
+    constraints.append(LinearConstraint(links, 0.0, 0.0))
     integrality = np.concatenate([np.zeros(n_columns), np.ones(n_ways)])
     found = milp(
         -gain / scale,
@@ -105,19 +101,18 @@ def _solve(program: Program, relaxation: Relaxation, effort: float, gap: float) 
     )
 
 
-def _ways(program: Program, relaxation: Relaxation) -> tuple[sparse.csr_array | None, int, _Indices]:
-    """Return rows that tie the weights of each (stage, way) to one yes or no, and how many of these there are."""
-    cell = np.arange(program.n_cells)
+def _ways(program: Program, relaxation: Relaxation) -> tuple[sparse.csr_array, int, _Indices]:
+    """Return rows that tie the weights of each (stage, way) to one yes or no, how many of these there are, and which one each cell has."""
     slot_size = np.diff(program.bundles.first_cell)[program.cell_slot]
     column = program.cell_level.copy()
     chosen = np.flatnonzero(slot_size > 1)
-    column[chosen] = len(relaxation.levels) + np.arange(len(chosen))
-    key = program.cell_stage * (int(program.bundles.way.max(initial=0)) + 1) + program.bundles.way[cell]
+    column[chosen] = relaxation.n_levels + np.arange(len(chosen))
+    key = program.cell_stage * (int(program.bundles.way.max(initial=0)) + 1) + program.bundles.way
     ways, way_of = np.unique(key, return_inverse=True)
     n_columns, n_ways = len(relaxation.gain), len(ways)
     rows = np.concatenate([way_of, np.arange(n_ways)])
     columns = np.concatenate([column, n_columns + np.arange(n_ways)])
-    values = np.concatenate([np.ones(len(cell)), -np.ones(n_ways)])
+    values = np.concatenate([np.ones(program.n_cells), -np.ones(n_ways)])
     return sparse.csr_array((values, (rows, columns)), shape=(n_ways, n_columns + n_ways)), n_ways, way_of
 
 

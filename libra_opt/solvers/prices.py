@@ -18,7 +18,6 @@ from libra_opt.solvers.relaxation import penalties
 __all__ = ["dual_prices"]
 
 _Floats = npt.NDArray[np.float64]
-_Indices = npt.NDArray[np.intp]
 
 _SAMPLE = 1500
 _TEMPERATURES = (0.1, 0.02, 0.004)
@@ -70,9 +69,7 @@ class _Rows:
         shared = program.shared
         self.program = program
         self.shared = shared
-        peak = np.zeros(program.n_jobs)
-        np.maximum.at(peak, program.bundles.job, program.bundles.service)
-        self.value = max(1e-300, float((program.worth * peak).sum()))
+        self.value = max(1e-300, program.most_value)
         self.pool = np.nonzero(np.ones_like(shared.capacity))
         self.ceiling = np.nonzero(np.isfinite(shared.ceiling))
         self.guarantee = np.nonzero(shared.floor > 0)
@@ -133,7 +130,6 @@ class _Dual:
         self.n_queues = len(program.shared.ceiling)
         self.pair = program.cell_pool * self.n_queues + program.queue[program.cell_job]
         self.per_cell = program.per_ms[program.cell_job]
-        self.cell_job = program.cell_job
         self.first_cell, self.first_slot = bundles.first_cell[:-1], bundles.first_slot[:-1]
         self.cells_in_slot, self.slots_in_level = np.diff(bundles.first_cell), np.diff(bundles.first_slot)
         self.level_gain = program.worth[bundles.job] * bundles.service
@@ -167,8 +163,8 @@ class _Dual:
         value = self.weight * float((best + heat * np.log(sums)).sum())
         level_share = level_odds / np.repeat(sums, self.levels_in_job)
         share = odds * np.repeat(np.repeat(level_share, self.slots_in_level) / total, self.cells_in_slot)
-        used = np.stack([np.bincount(self.pair, weights=share * program.surely[:, r], minlength=len(table)) for r in range(table.shape[1])], axis=1)
-        used = self.weight * used.reshape(*shared.capacity.shape[:1], self.n_queues, -1)
+        by_pair = [np.bincount(self.pair, weights=share * program.surely[:, r], minlength=len(table)) for r in range(table.shape[1])]
+        used = self.weight * np.stack(by_pair, axis=1).astype(np.float64).reshape(*shared.capacity.shape[:1], self.n_queues, -1)
         spent = self.weight * float((share * program.cell_ms).sum() + (wait_odds / sums * program.wait_ms[self.able]).sum())
         return self._add_rows(point, prices, value, used, spent)
 

@@ -1,4 +1,8 @@
-"""From services and pools that a relaxation asks for to a plan: every job the tick at or below its service, in its pool, then what is left to those who can use it."""
+"""From services and pools that a relaxation asks for to a plan.
+
+Every job gets the tick at or below its service, in its pool where that has room; then guarantees are honoured and what is left goes to those who can
+use it.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +28,11 @@ _BELOW = 0.02
 """How far below the service asked for, relatively, ticks are looked at."""
 
 _TRIES = 40
+"""How many levels below the service asked for are tried before the lowest."""
 
 
 def realise(program: Program, prices: Prices, service: _Floats, pool: _Indices) -> tuple[Program, Choice]:
-    """Return a grid around the services, and the choice on it.
+    """Return a grid around the services, and the choice on it; grid and choice come back finer where more can be handed out.
 
     Parameters
     ----------
@@ -69,10 +74,8 @@ def polish(program: Program, prices: Prices, choice: Choice) -> tuple[Program, C
     level = program.level(choice)
     runs = level >= 0
     service = np.where(runs, program.bundles.service[level], -1.0)
-    top = np.zeros(program.n_jobs)
-    np.maximum.at(top, program.bundles.job, program.bundles.service)
-    can_grow = runs & (service < top - 1e-9)
-    finer = refine(program, Window(np.where(can_grow, service, 1.0), np.where(can_grow, top, -1.0), service))
+    can_grow = runs & (service < program.peak - 1e-9)
+    finer = refine(program, Window(np.where(can_grow, service, 1.0), np.where(can_grow, program.peak, -1.0), service))
     moved = transfer(choice, program, finer)
     if not finer.score(moved).beats(program.score(choice)) and program.score(choice).beats(finer.score(moved)):
         return program, choice

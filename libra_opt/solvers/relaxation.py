@@ -1,6 +1,7 @@
-"""The linear relaxation over a selection of bundles, as one sparse matrix; whoever solves it, the rows and columns are these.
+"""The linear relaxation of a program, as sparse matrices; whoever solves it, the rows and columns are these.
 
-Columns: one per selected level, one per cell of a slot with a choice of cells, one per reserve part and per shortfall. All rows are ``low <= A x <= high``.
+Columns, in this order: one per level, one per cell of a slot with a choice of cells, one per reserve part, one per shortfall, one for what is over the
+budget. The inequality rows are the shared ones, then one per job: its levels add up to at most one. The equalities tie the cells of a slot to its level.
 """
 
 from collections.abc import Sequence
@@ -38,9 +39,7 @@ class Penalties:
 
 def penalties(program: Program) -> Penalties:
     """Return penalties dear enough that the relaxation spends little of a tier that it need not spend."""
-    peak = np.zeros(program.n_jobs)
-    np.maximum.at(peak, program.bundles.job, program.bundles.service)
-    value = float((program.worth * peak).sum())
+    value = program.most_value
     budget = program.shared.budget_ms
     lost = float(program.lost[program.lost > 0].min(initial=np.inf))
     return Penalties(_DEAR * value / lost if np.isfinite(lost) else 0.0, _DEAR * value, _DEAR * value / max(1000.0, budget) if np.isfinite(budget) else 0.0)
@@ -52,10 +51,22 @@ class Relaxation:
 
     Attributes
     ----------
-    levels, cells
-        Selected levels, and selected cells of slots with a choice, in the order of the columns.
+    gain
+        Value of every column, shape ``(n_columns,)``.
+    constant
+        Value of the plan in which every job waits, less the penalty of all that it loses.
+    matrix, high
+        Shapes ``(n_rows, n_columns)``, ``(n_rows,)``.
+    equal, target
+        Shapes ``(n_slots with a choice, n_columns)``, ``(n_slots with a choice,)``.
+    upper
+        Shape ``(n_columns,)``.
+    n_levels
+        How many columns are levels, the first ones.
+    cells
+        The cells of slots with a choice, in the order of the columns that follow.
     names
-        Of every shared inequality row, its kind and indices.
+        Of every shared inequality row, its kind and indices; the rows of jobs behind them have none.
     """
 
     gain: _Floats
@@ -65,16 +76,16 @@ class Relaxation:
     equal: sparse.csr_array
     target: _Floats
     upper: _Floats
-    levels: _Indices
+    n_levels: int
     cells: _Indices
     names: tuple[_Row, ...]
 
-    def prices(self, program: Program, duals: _Floats, scale: float = 1.0) -> Prices:
+    def prices(self, program: Program, duals: _Floats) -> Prices:
         """Return the prices that the duals of the inequality rows (never negative) stand for."""
         shared = program.shared
         pool, tables = np.zeros_like(shared.capacity), {kind: np.zeros_like(shared.ceiling) for kind in ("ceiling", "guarantee", "reserve")}
         single = {"budget": 0.0}
-        for (kind, i, r), dual in zip(self.names, np.maximum(0.0, duals) * scale, strict=False):
+        for (kind, i, r), dual in zip(self.names, np.maximum(0.0, duals), strict=False):
             if kind == "pool":
                 pool[i, r] = dual
             elif kind in tables:
@@ -84,11 +95,10 @@ class Relaxation:
         return Prices(pool, tables["ceiling"], tables["guarantee"], tables["reserve"], single["budget"], penalties(program).lost)
 
     def rounded(self, program: Program, solution: _Floats) -> tuple[_Floats, _Floats]:
-        """Return the weight of every level and every cell, zero for those outside the selection."""
-        level, cell = np.zeros(len(program.bundles.job)), np.zeros(program.n_cells)
-        level[self.levels] = solution[: len(self.levels)]
-        cell[self.cells] = solution[len(self.levels) : len(self.levels) + len(self.cells)]
-        return level, cell
+        """Return the weight of every level and every cell, shapes ``(n_levels,)``, ``(n_cells,)``; zero for the only cell of a slot."""
+        cell = np.zeros(program.n_cells)
+        cell[self.cells] = solution[self.n_levels : self.n_levels + len(self.cells)]
+        return solution[: self.n_levels].copy(), cell
 
 
 class _Rows:
@@ -115,8 +125,8 @@ class _Rows:
         return sparse.csr_array((parts[2], (parts[0], parts[1])), shape=(len(self.high), n_columns))
 
 
-def relax(program: Program, selected: npt.NDArray[np.bool_], *, limits: Limits | None = None, is_bound: bool = False) -> Relaxation:
-    """Return the relaxation over the selected levels.
+def relax(program: Program, *, limits: Limits | None = None, is_bound: bool = False) -> Relaxation:
+    """Return the relaxation of a program.
 
     Parameters
     ----------
@@ -127,30 +137,22 @@ def relax(program: Program, selected: npt.NDArray[np.bool_], *, limits: Limits |
     """
     bundles, shared = program.bundles, program.shared
     penalty = penalties(program) if limits is None else Penalties(0.0, 0.0, 0.0)
-    levels = np.flatnonzero(selected)
-    position = np.full(len(bundles.job), -1, dtype=np.intp)
-    position[levels] = np.arange(len(levels))
-    cell = np.flatnonzero(selected[program.cell_level]) if program.n_cells else np.zeros(0, dtype=np.intp)
-    slot = program.cell_slot[cell] if len(cell) else cell
-    size = np.bincount(slot, minlength=max(1, len(bundles.first_cell) - 1))
-    has_choice = size[slot] > 1
-    cells = cell[has_choice]
-    column = position[program.cell_level[cell]] if len(cell) else cell
-    column[has_choice] = len(levels) + np.arange(len(cells))
-    job = bundles.job[levels]
-    gain = np.zeros(len(levels) + len(cells))
-    gain[: len(levels)] = program.worth[job] * bundles.service[levels] + program.per_ms[job] * program.wait_ms[job] + penalty.lost * program.lost[job]
-    charge = program.per_ms[program.cell_job[cell]] * program.cell_ms[cell] if len(cell) else np.zeros(0)
-    np.subtract.at(gain, column, charge)
+    job, slot, n_levels = bundles.job, program.cell_slot, len(bundles.job)
+    has_choice = np.diff(bundles.first_cell)[slot] > 1
+    cells = np.flatnonzero(has_choice)
+    column = program.cell_level.copy()
+    column[has_choice] = n_levels + np.arange(len(cells))
+    gain = np.zeros(n_levels + len(cells))
+    gain[:n_levels] = program.worth[job] * bundles.service + program.per_ms[job] * program.wait_ms[job] + penalty.lost * program.lost[job]
+    np.subtract.at(gain, column, program.per_ms[program.cell_job] * program.cell_ms)
     rows = _Rows()
-    whole = program.amount[cell]
-    amount = program.surely[cell] if is_bound else whole
-    pool = program.cell_pool[cell] if len(cell) else cell
-    queue = program.queue[program.cell_job[cell]] if len(cell) else cell
+    whole = program.amount
+    amount = program.surely if is_bound else whole
+    pool, queue = program.cell_pool, program.queue[program.cell_job]
     for k, r in np.ndindex(*shared.capacity.shape):
         inside = np.flatnonzero((pool == k) & (amount[:, r] > 0))
         if len(inside):
-            rows.add(("pool", k, r), column[inside], amount[inside, r], shared.capacity[k, r])
+            rows.add(("pool", k, r), column[inside], amount[inside, r], float(shared.capacity[k, r]))
     for q, r in zip(*np.nonzero(np.isfinite(shared.ceiling)), strict=True):
         inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
         if len(inside):
@@ -159,18 +161,18 @@ def relax(program: Program, selected: npt.NDArray[np.bool_], *, limits: Limits |
     extra = _reserve_rows(program, rows, len(gain), queue, amount, column, upper)
     losses = [np.zeros(extra)]
     extra += _guarantee_rows(program, rows, len(gain) + extra, queue, whole, column, upper, penalty.shortfall, losses)
-    extra += _budget_row(program, rows, len(gain) + extra, levels, cell, column, upper, penalty.ms, losses)
+    extra += _budget_row(program, rows, len(gain) + extra, column, upper, penalty.ms, losses)
     if limits is not None:
-        _limit_rows(program, rows, len(gain) + extra, levels, limits)
+        _limit_rows(program, rows, len(gain) + extra, limits)
     n_columns = len(gain) + extra
-    _convexity(program, rows, levels)
+    _convexity(program, rows)
     slots = np.unique(slot[has_choice])
     link = sparse.csr_array(
         (
             np.concatenate([np.ones(len(cells)), -np.ones(len(slots))]),
             (
                 np.concatenate([np.searchsorted(slots, slot[has_choice]), np.arange(len(slots))]),
-                np.concatenate([len(levels) + np.arange(len(cells)), position[program.slot_level[slots]]]),
+                np.concatenate([n_levels + np.arange(len(cells)), program.slot_level[slots]]),
             ),
         ),
         shape=(len(slots), n_columns),
@@ -183,7 +185,7 @@ def relax(program: Program, selected: npt.NDArray[np.bool_], *, limits: Limits |
         equal=link,
         target=np.zeros(len(slots)),
         upper=np.concatenate(upper),
-        levels=levels,
+        n_levels=n_levels,
         cells=cells,
         names=tuple(rows.names),
     )
@@ -232,8 +234,6 @@ def _budget_row(
     program: Program,
     rows: _Rows,
     first: int,
-    levels: _Indices,
-    cell: _Indices,
     column: _Indices,
     upper: list[_Floats],
     penalty: float,
@@ -243,23 +243,23 @@ def _budget_row(
     if not np.isfinite(program.shared.budget_ms):
         return 0
     spent = np.zeros(first)
-    np.add.at(spent, column, program.cell_ms[cell])
-    spent[: len(levels)] -= program.wait_ms[program.bundles.job[levels]]
+    np.add.at(spent, column, program.cell_ms)
+    spent[: len(program.bundles.job)] -= program.wait_ms[program.bundles.job]
     used = np.flatnonzero(spent)
     unit = max(1000.0, program.shared.budget_ms)
-    most = float(program.wait_ms.sum() + program.cell_ms[cell].sum())
+    most = float(program.wait_ms.sum() + program.cell_ms.sum())
     rows.add(("budget", 0, 0), [*used, first], [*spent[used], -unit], program.shared.budget_ms - float(program.wait_ms.sum()))
     upper.append(np.array([most / unit + 1.0]))
     losses.append(np.array([-penalty * unit]))
     return 1
 
 
-def _limit_rows(program: Program, rows: _Rows, n_columns: int, levels: _Indices, limits: Limits) -> None:
+def _limit_rows(program: Program, rows: _Rows, n_columns: int, limits: Limits) -> None:
     """Hold tiers 1 to 3 at what may be spent of each: protected value lost, shares short, milliseconds over."""
     owed = int((program.shared.floor > 0).sum())
     has_budget = bool(np.isfinite(program.shared.budget_ms))
     shorts, over = n_columns - owed - has_budget + np.arange(owed), n_columns - 1
-    job = program.bundles.job[levels]
+    job = program.bundles.job
     used = np.flatnonzero(program.lost[job])
     if program.lost.any():
         rows.add(("lost", 0, 0), used, -program.lost[job[used]], limits.lost * (1 + _HAIR) - float(program.lost.sum()))
@@ -269,12 +269,12 @@ def _limit_rows(program: Program, rows: _Rows, n_columns: int, levels: _Indices,
         rows.add(("over", 0, 0), [over], [max(1000.0, program.shared.budget_ms)], 1000 * limits.over_seconds * (1 + _HAIR))
 
 
-def _convexity(program: Program, rows: _Rows, levels: _Indices) -> None:
+def _convexity(program: Program, rows: _Rows) -> None:
     """Add ``sum of levels <= 1`` per job, behind the shared rows."""
-    job = program.bundles.job[levels]
+    job = program.bundles.job
     jobs = np.unique(job)
     if len(jobs):
         rows.row.append(len(rows.high) + np.searchsorted(jobs, job))
-        rows.column.append(np.arange(len(levels)))
-        rows.value.append(np.ones(len(levels)))
+        rows.column.append(np.arange(len(job)))
+        rows.value.append(np.ones(len(job)))
         rows.high.extend([1.0] * len(jobs))

@@ -10,11 +10,13 @@ __all__ = ["Residual"]
 _Indices = npt.NDArray[np.intp]
 _Floats = npt.NDArray[np.float64]
 
+_STEPS = 64
+
 
 class Residual:
     """A choice under construction and what it leaves of the shared rows.
 
-    The one place in the package that changes its own state: it lives inside one call, and its choice is copied out at the end.
+    It changes its own state, so it lives inside one call, and only its choice leaves.
     """
 
     def __init__(self, program: Program, choice: Choice) -> None:
@@ -42,24 +44,44 @@ class Residual:
             self.choice[self._rows(job)] = cells
 
     def pick(self, job: int, level: int, cost: _Floats) -> _Indices | None:
-        """Return the cheapest cells by `cost` (shape ``(n_cells,)``) at which a waiting job fits at a level, stage by stage; None if it does not."""
+        """Return cells at which a waiting job fits at a level, cheap ones by `cost` (shape ``(n_cells,)``) first; None if none are found.
+
+        Stages are placed one after the other, going back where one fits nowhere any more, for at most `_STEPS` placements.
+        """
         program, bundles = self.program, self.program.bundles
-        pool, used = self.pool, self.used[program.queue[job]]
+        last_slot, steps = int(bundles.first_slot[level + 1]), 0
+        open_pools = [self.pool]
+        waiting = [self._fitting(int(bundles.first_slot[level]), self.pool, cost)]
         picked: list[int] = []
-        for slot in range(bundles.first_slot[level], bundles.first_slot[level + 1]):
-            first, last = bundles.first_cell[slot], bundles.first_cell[slot + 1]
-            fits = (program.amount[first:last] <= pool[program.cell_pool[first:last]]).all(axis=1)
-            if not fits.any():
-                return None
-            cell = first + int(np.argmin(np.where(fits, cost[first:last], np.inf)))
+        while waiting and steps < _STEPS:
+            steps += 1
+            if not waiting[-1]:
+                waiting.pop()
+                open_pools.pop()
+                if picked:
+                    picked.pop()
+                continue
+            cell = waiting[-1].pop()
+            slot = int(bundles.first_slot[level]) + len(picked) + 1
+            if slot == last_slot:
+                cells = np.array([*picked, cell], dtype=np.intp)
+                used = self.used[program.queue[job]] + program.amount[cells].sum(axis=0)
+                if self._budget_allows(job, cells) and self._queue_allows(job, used):
+                    return cells
+                continue
             picked.append(cell)
-            if last - first >= 1 and slot + 1 < bundles.first_slot[level + 1]:
-                pool = pool.copy()
-                pool[program.cell_pool[cell]] -= program.amount[cell]
-        cells = np.array(picked, dtype=np.intp)
-        if not self._budget_allows(job, cells):
-            return None
-        return cells if self._queue_allows(job, used + program.amount[cells].sum(axis=0)) else None
+            pool = open_pools[-1].copy()
+            pool[program.cell_pool[cell]] -= program.amount[cell]
+            open_pools.append(pool)
+            waiting.append(self._fitting(slot, pool, cost))
+        return None
+
+    def _fitting(self, slot: int, pool: _Floats, cost: _Floats) -> list[int]:
+        """Return the cells of a slot that fit, the cheapest last."""
+        program = self.program
+        first, last = int(program.bundles.first_cell[slot]), int(program.bundles.first_cell[slot + 1])
+        cells = np.arange(first, last)[(program.amount[first:last] <= pool[program.cell_pool[first:last]]).all(axis=1)]
+        return list(cells[np.lexsort((-cells, -cost[cells]))].tolist())
 
     def allows(self, job: int, cells: _Indices) -> bool:
         """Return whether a waiting job fits with exactly these cells."""

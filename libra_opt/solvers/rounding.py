@@ -12,6 +12,11 @@ _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
 _WHOLE = 1 - 1e-6
+"""A weight from here on counts as one."""
+
+_TRIES = 24
+"""How many levels of a job, those of most value at the prices, are tried before its lowest."""
+
 _FILLERS = 400
 """How many jobs at most are tried when what is left is filled."""
 
@@ -85,10 +90,10 @@ def _ranges(first: _Indices, last: _Indices) -> _Indices:
 
 
 def _fit(program: Program, residual: Residual, job: int, level_value: _Floats, cell_cost: _Floats, most: int) -> None:
-    """Give a waiting job the best level, at prices, that fits and does not exceed `most`; nothing where waiting is better or nothing fits."""
+    """Give a waiting job the level up to `most` of most value, at the prices, that fits among those tried; nothing where none does."""
     first = int(program.bundles.first_level[job])
     levels = np.arange(first, most + 1)
-    for level in levels[np.argsort(-level_value[first : most + 1], kind="stable")][:24]:
+    for level in levels[np.argsort(-level_value[first : most + 1], kind="stable")][:_TRIES]:
         cells = residual.pick(job, int(level), cell_cost)
         if cells is not None:
             residual.take(job, cells)

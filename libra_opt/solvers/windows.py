@@ -1,7 +1,7 @@
 """Where a coarse grid must become fine: the services of each job that could still be its best, given prices.
 
-Between two levels a bundle is worth at most what the line between their sure values says (see `Bundles`). Where that line lies below the best bundle known for the
-job, no tick there can be the job's answer to these prices; the rest is the window.
+Between two levels a bundle is worth at most what the line between their sure values says (see `Bundles`). Where that line lies below the best bundle
+known for the job, no tick there can be the job's answer to these prices; the rest is the window.
 """
 
 import numpy as np
@@ -18,7 +18,17 @@ _Floats = npt.NDArray[np.float64]
 
 
 def promising_window(program: Program, prices: Prices, priced: Priced, slack: _Floats, anchor: _Floats | None = None) -> Window:
-    """Return, per job, the services whose sure value comes within `slack` of its best known bundle, shape ``(n_jobs,)``."""
+    """Return, per job, the services whose sure value comes within `slack` of its best known bundle.
+
+    Parameters
+    ----------
+    priced
+        All bundles at `prices`.
+    slack
+        In value, shape ``(n_jobs,)``.
+    anchor
+        One service of each job that stays a level, negative for none, shape ``(n_jobs,)``; none at all unless given.
+    """
     bundles = program.bundles
     best = priced.wait_value.copy()
     np.maximum.at(best, bundles.job, _whole_values(program, prices))

@@ -114,9 +114,11 @@ def _given(reading: Reading, measured: Measured, jobs: Sequence[int], r: int) ->
 
 
 def _owed(ledger: Ledger, jobs: Sequence[int], r: int, quota: int) -> int:
-    """Return the smaller of a nominal quota and what the jobs of its queue ask for at level 1 within their quotas."""
+    """Return the smaller of a nominal quota and what the jobs of its queue that can run at all ask for at level 1 within their quotas."""
     asked = 0
     for j in jobs:
+        if not all(ledger.fits_alone(s) for s in ledger.stage_of[j]):
+            continue
         for s in ledger.stage_of[j]:
             unit, d = ledger.unit[s][r], ledger.demand[s][r]
             amount = max(ledger.lo[s][r], ledger.need[s][r])

@@ -236,6 +236,20 @@ def _asked(ledger: Ledger, s: int, r: int) -> int:
     return min(ledger.hi[s][r], _round_up(wanted, ledger.unit[s][r]))
 
 
+def _allocations_exist(ledger: Ledger, s: int) -> bool:
+    """Whether some allocation of a stage alone holds R2, R3, R4, R5, R8 and R9, looked for at the rounded-up floors with any number of cards."""
+    cards, memory = _names(ledger)
+    for k, _ in ledger.allowed[s]:
+        floors = [_round_up(Fraction(max(ledger.lo[s][r], ledger.need[s][r])), ledger.unit[s][r]) for r in range(ledger.n_resources)]
+        tops = [min(ledger.hi[s][r], ledger.capacity[k][r]) for r in range(ledger.n_resources)]
+        ratio = ledger.card_ratio[k]
+        most_cards = tops[cards] - tops[cards] % ledger.unit[s][cards] if cards >= 0 else 0
+        carries = ratio is None or floors[memory] * ratio[1] <= ratio[0] * most_cards
+        if carries and all(floor <= top for floor, top in zip(floors, tops, strict=True)):
+            return True
+    return False
+
+
 def _best(state: State, ledger: Ledger, ways: list[list[Way]]) -> tuple[Fraction, Fraction, Fraction, Fraction]:
     shared = _Shared(state, ledger)
     worths = [_worth(state, ledger, j) for j in range(len(ways))]
@@ -272,9 +286,10 @@ class _Shared:
         budget = state.options.preemption_budget_seconds
         self.budget = None if budget is None else round(exact(budget) * 1000)
         self.shortfall_scale = lcm(*(amount for row in ledger.nominal for amount in row if amount))
+        can_run = [all(_allocations_exist(ledger, s) for s in stages) for stages in ledger.stage_of]
         self.owed = [
             [
-                min(amount, sum(_asked(ledger, s, r) for j, stages in enumerate(ledger.stage_of) if ledger.job_queue[j] == q for s in stages))
+                min(amount, sum(_asked(ledger, s, r) for j, stages in enumerate(ledger.stage_of) if ledger.job_queue[j] == q and can_run[j] for s in stages))
                 for r, amount in enumerate(row)
             ]
             for q, row in enumerate(ledger.nominal)

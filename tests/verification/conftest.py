@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
+from operator import le
 from random import Random
 from typing import Any
 
@@ -141,6 +142,18 @@ class Stage:
             for u, lo, n, d, h in zip(self.unit, self.lo, self.need, self.demand, self.hi, strict=True)
         ]
 
+    def fits_some(self, capacity: Sequence[Sequence[int]]) -> bool:
+        """Whether the stage could run alone in some pool it may use."""
+        leasts = [(self.least_without_level(k), capacity[k]) for k in self.speeds]
+        return any(all(map(le, held, map(min, row, self.hi))) for held, row in leasts)
+
+    def least_without_level(self, pool: int) -> list[int]:
+        amounts = [u * -(-max(lo, n) // u) for u, lo, n in zip(self.unit, self.lo, self.need, strict=True)]
+        ratio = self.exclusive[pool]
+        if ratio is not None:
+            amounts[GPU] = max(amounts[GPU], self.unit[GPU] * -(-amounts[GPU_MEM] // (ratio * self.unit[GPU])))
+        return amounts
+
     def document(self, name: str) -> Document:
         document: Document = {
             "name": name,
@@ -205,7 +218,8 @@ class Composer:
         self.spare, self.base, self.seconds, self.hold = dice.random() < 0.7, dice.choice((2, 10)), dice.choice((30, 60)), dice.choice((1, 2))
         self.use = [[0] * N for _ in range(n_pools)]
         self.taken = [[0] * N for _ in range(n_queues + 1)]
-        self.asked = [[0] * N for _ in range(n_queues + 1)]
+        self.asks: list[tuple[int, Sequence[Stage]]] = []
+        self.n_queues = n_queues
         self.got = [[0] * N for _ in range(n_queues + 1)]
         self.jobs: list[Document] = []
         self.planned: list[Document] = []
@@ -247,11 +261,10 @@ class Composer:
             self.forecast.append({"job": job["id"], "stage": "s0", "method": "test", **expected})
 
     def add_up(self, q: int, stages: Sequence[Stage], service: Fraction, *, runs: bool) -> None:
+        self.asks.append((q, stages))
         for stage in stages:
-            ask = stage.ask()
             least = stage.least(stage.pool, service) if runs else []
             for r in range(N):
-                self.asked[q][r] += ask[r]
                 if runs:
                     self.use[stage.pool][r] += stage.held[r]
                     self.taken[q][r] += stage.held[r]
@@ -298,10 +311,14 @@ class Composer:
         state = State.model_validate(document)
         losses = [(_worth(stages, job, self.base, totals), service, Fraction(ms, 1000 * self.seconds * self.hold)) for stages, job, service, ms in self.facts]
         value = float(sum(worth * (service - lost) for worth, service, lost in losses))
+        asked_by = [[0] * N for _ in range(self.n_queues + 1)]
+        for q, stages in self.asks:
+            if all(stage.fits_some(capacity) for stage in stages):
+                asked_by[q] = [sum(column) for column in zip(asked_by[q], *(stage.ask() for stage in stages), strict=True)]
         shares = [
             Fraction(max(0, min(most, asked) - got), most)
             for q, quota in enumerate(nominal)
-            for most, asked, got in zip(quota, self.asked[q], self.got[q], strict=True)
+            for most, asked, got in zip(quota, asked_by[q], self.got[q], strict=True)
             if most
         ]
         tiers = {"protected_lost": 0.0, "over_budget_seconds": 0.0, "guarantee_shortfall": float(sum(shares)), "value": value}
