@@ -11,7 +11,6 @@ ODD: dict[str, dict[str, Any]] = {
     "nothing at all": {},
     "no jobs": {"pools": [{"name": "a", "capacity": {"gpu": 8}}], "jobs": []},
     "no pools": {"jobs": [{"id": "a", "min_quota": {"gpu": 1}, "demand": {"gpu": 1}}]},
-    "no resources": {"resources": [], "pools": [{"name": "a"}], "jobs": [{"id": "a"}]},
     "zero capacity": {"pools": [{"name": "a", "capacity": {"gpu": 0}}], "jobs": [{"id": "a", "demand": {"gpu": 1}}]},
     "a lost pool": {"pools": [{"name": "a", "capacity": {}}], "jobs": [{"id": "a", "allocation": {"pool": "a", "resources": {"gpu": 1}}}]},
     "a job larger than the cluster": {"pools": [{"name": "a", "capacity": {"gpu": 8}}], "jobs": [{"id": "a", "min_quota": {"gpu": 16}}]},
