@@ -23,11 +23,12 @@ _EXACT_BITS = 52
 _EXACT = float(1 << _EXACT_BITS)
 """Whole numbers up to here are exact in floating point, and so are their sums; larger amounts are counted in coarser units."""
 
+_MOST_CELLS_WHOLE = 200_000
 _MOST_CELLS = 20_000
 """Up to about this many cells every tick is a level; beyond, the grid starts coarse and is refined where prices point."""
 
 
-def encode(state: State, ledger: Ledger, most_cells: int = _MOST_CELLS) -> Program:
+def encode(state: State, ledger: Ledger, most_cells: int | None = None) -> Program:
     """Return the program of one period.
 
     Parameters
@@ -37,7 +38,7 @@ def encode(state: State, ledger: Ledger, most_cells: int = _MOST_CELLS) -> Progr
     ledger
         The same state in whole quanta, forecasts entered.
     most_cells
-        Up to about this many cells every tick is a level.
+        Up to about this many cells every tick is a level; more of them for the back-end that can only prove what is on the grid.
     """
     tables = tabulate(ledger)
     curves = service_curves(ledger, tables)
@@ -45,7 +46,7 @@ def encode(state: State, ledger: Ledger, most_cells: int = _MOST_CELLS) -> Progr
     shared = shared_rows(ledger, tables, curves, ways, state.options.preemption_budget_seconds)
     worth = weighted_throughput(state, ledger, tables)
     per_ms = worth / (1000.0 * state.period.seconds * state.options.hold_periods)
-    bundles = enumerate_bundles(tables, curves, ways, most_cells)
+    bundles = enumerate_bundles(tables, curves, ways, most_cells or (_MOST_CELLS_WHOLE if state.options.backend == "cp_sat" else _MOST_CELLS))
     return _program(tables, curves, ways, shared, worth, per_ms, bundles)
 
 

@@ -48,12 +48,17 @@ class Outcome:
 
 
 def solve(program: Program, options: Options) -> Solution:
-    """Solve the whole program, to the gap asked for where it is large, as far as `options.effort` reaches."""
+    """Solve the whole program, to the gap asked for where it is large, as far as `options.effort` reaches.
+
+    Where even the grid made for this back-end passes over ticks, what CP-SAT proves says nothing of them, and the bound is the plain one.
+    """
     start = greedy_choice(program)
     gap = options.gap if program.n_cells > _EXACT_CELLS else 0.0
     outcome = search(program, start, options.effort, options.seed, gap)
-    limit: Literal["effort"] | None = "effort" if outcome.hit_limit else None
-    return Solution(program, outcome.choice, program.score(outcome.choice), outcome.bounds, "cp_sat", limit, is_fallback=options.effort == 0)
+    is_whole = program.bundles.is_whole
+    limit: Literal["effort"] | None = "effort" if outcome.hit_limit or not is_whole else None
+    bounds = outcome.bounds if is_whole else Bounds(0.0, 0.0, 0.0, program.most_value)
+    return Solution(program, outcome.choice, program.score(outcome.choice), bounds, "cp_sat", limit, is_fallback=options.effort == 0)
 
 
 def search(program: Program, start: Choice, effort: float, seed: int, gap: float) -> Outcome:

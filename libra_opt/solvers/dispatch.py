@@ -4,8 +4,6 @@ from dataclasses import replace
 from importlib import import_module
 from typing import cast
 
-import numpy as np
-
 from libra_opt.domain.options import Options
 from libra_opt.formulation.program import Program
 from libra_opt.solvers.solution import Backend, Bounds, Solution
@@ -23,6 +21,4 @@ def solve(program: Program, options: Options) -> Solution:
     solution = backend(program, options)
     if program.is_exact:
         return solution
-    most = np.zeros(program.n_jobs)
-    np.maximum.at(most, program.bundles.job, program.bundles.service)
-    return replace(solution, bounds=Bounds(0.0, 0.0, 0.0, float((program.worth * most).sum())), limit="effort")
+    return replace(solution, bounds=Bounds(0.0, 0.0, 0.0, program.most_value), limit="effort")

@@ -11,6 +11,9 @@ __all__ = ["LinearOptimum", "solve_linear"]
 
 _Floats = npt.NDArray[np.float64]
 
+_ITERATIONS = 2_000
+"""Iterations that any relaxation gets; larger ones get more by their rows and columns, and none cycles for ever."""
+
 
 @dataclass(frozen=True)
 class LinearOptimum:
@@ -34,6 +37,7 @@ def solve_linear(relaxation: Relaxation) -> LinearOptimum | None:
         b_eq=relaxation.target if has_equal else None,
         bounds=np.stack([np.zeros(len(relaxation.upper)), relaxation.upper], axis=1),
         method="highs",
+        options={"maxiter": _ITERATIONS + 20 * sum(relaxation.matrix.shape)},
     )
     if found.status != 0:
         return None
