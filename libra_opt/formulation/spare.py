@@ -1,9 +1,12 @@
-"""R14: what remains of resources that follow freely is shared out among running stages in proportion to demand, within R1, R3, R8 and R10."""
+"""R14: what remains of resources that follow freely is shared out among running stages in proportion to demand, within R1, R3, R8 and R10.
+
+Memory that only cards can carry (R9) is not handed out: it would tie up cards.
+"""
 
 import numpy as np
 import numpy.typing as npt
 
-from libra_opt.domain.ledger import Ledger
+from libra_opt.domain.ledger import CARD_MEMORY, Ledger
 from libra_opt.domain.quantity import UNLIMITED
 
 __all__ = ["share_spare"]
@@ -32,7 +35,9 @@ def share_spare(ledger: Ledger, stage: _Indices, pool: _Indices, amount: _Ints) 
         follows = np.array([ledger.resize_ms[j][r] == 0 for j in job])
         demand = np.array([ledger.demand[s][r] for s in stage], dtype=np.float64)
         unit = np.array([ledger.unit[s][r] for s in stage], dtype=np.int64)
-        room = np.where(follows & (demand > 0), np.maximum(0, _caps(ledger, stage, r, demand, unit) - amount[:, r]), 0)
+        caps = _caps(ledger, stage, r, demand, unit)
+        is_tied = np.array([resource.name == CARD_MEMORY and ledger.card_ratio[k] is not None for k in pool])
+        room = np.where(follows & (demand > 0) & ~is_tied, np.maximum(0, caps - amount[:, r]), 0)
         extra = np.zeros(len(stage), dtype=np.int64)
         for k in np.unique(pool):
             here = np.flatnonzero((pool == k) & (room >= unit))

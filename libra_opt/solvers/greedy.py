@@ -15,6 +15,9 @@ __all__ = ["greedy_choice", "settle", "solve"]
 
 _Floats = npt.NDArray[np.float64]
 
+_PASSES, _TRIES = 5, 6
+"""How often the charged jobs are gone through, and at how many levels each is tried, when a plan overruns its budget."""
+
 
 def solve(program: Program, options: Options) -> Solution:  # noqa: ARG001
     """Return the greedy plan, with the bound that every job gets all it can use for nothing."""
@@ -41,20 +44,34 @@ def settle(program: Program, choice: Choice) -> Choice:
     are, the dearest first, while the budget is overrun and they fit.
     """
     choice = _let_in(program, choice)
-    if program.usage(choice).ms <= program.shared.budget_ms:
+    if program.usage(choice).ms <= program.shared.budget_ms or not program.n_cells:
         return choice
-    still, residual = _still(program), Residual(program, choice)
+    residual = Residual(program, choice)
+    cost = np.where(program.cell_ms > 0, np.inf, _dominant_share(program))
     first = program.first_stage
-    cell_ms = np.append(program.cell_ms, 0.0)[choice]
-    charge = np.add.reduceat(cell_ms, first[:-1]) + np.where(program.runs(choice), 0.0, program.wait_ms)
-    for job in np.lexsort((np.arange(program.n_jobs), -charge)):
-        if residual.ms <= program.shared.budget_ms or charge[job] <= 0:
+    for _ in range(_PASSES):
+        before = residual.ms
+        cell_ms = np.append(program.cell_ms, 0.0)[residual.choice]
+        charge = np.add.reduceat(cell_ms, first[:-1]) + np.where(program.runs(residual.choice), 0.0, program.wait_ms)
+        for job in np.lexsort((np.arange(program.n_jobs), -charge)):
+            if residual.ms <= program.shared.budget_ms or charge[job] <= 0:
+                break
+            _leave_as_it_is(program, residual, int(job), cost)
+        if residual.ms <= program.shared.budget_ms or residual.ms == before:
             break
-        kept = still[first[job] : first[job + 1]]
-        if (kept >= 0).all():
-            now = residual.release(int(job))
-            residual.take(int(job), kept if residual.allows(int(job), kept) else now)
     return residual.choice
+
+
+def _leave_as_it_is(program: Program, residual: Residual, job: int, cost: _Floats) -> None:
+    """Let a job hold what it has, at the best of a few levels at which it fits without a charge; nothing changes where there is none."""
+    first, last = int(program.bundles.first_level[job]), int(program.bundles.first_level[job + 1])
+    now = residual.release(job)
+    for level in dict.fromkeys(np.linspace(last - 1, first, min(_TRIES, last - first)).astype(int).tolist()):
+        cells = residual.pick(job, level, cost)
+        if cells is not None and not program.cell_ms[cells].any():
+            residual.take(job, cells)
+            return
+    residual.take(job, now)
 
 
 def _let_in(program: Program, choice: Choice) -> Choice:
@@ -62,7 +79,7 @@ def _let_in(program: Program, choice: Choice) -> Choice:
     if not len(waiting):
         return choice
     is_protected = program.lost[program.tables.stage_job] > 0
-    residual = Residual(program, np.where(is_protected, choice, -1))
+    residual = Residual(program, np.where(is_protected, choice, -1), keeps_budget=False)
     cost = _dominant_share(program) + program.cell_ms * program.per_ms[program.cell_job]
     entered = False
     for job in waiting[np.lexsort((waiting, -program.lost[waiting]))]:
@@ -81,9 +98,9 @@ def _let_in(program: Program, choice: Choice) -> Choice:
 
 
 def _still(program: Program) -> Choice:
-    """Return the choice that leaves what runs as it is, each job at its highest level that costs and moves nothing; it need not fit any more."""
+    """Return the choice that leaves what runs as it is, each job at its highest level that costs nothing; it need not fit any more."""
     choice = program.nothing
-    still = (program.cell_ms == 0) & ~program.cell_moved & (program.wait_ms[program.cell_job] + program.n_wait_moves[program.cell_job] > 0)
+    still = (program.cell_ms == 0) & (program.wait_ms[program.cell_job] + program.n_wait_moves[program.cell_job] > 0)
     first_cell, first_slot = program.bundles.first_cell[:-1], program.bundles.first_slot[:-1]
     cell = np.where(still, np.arange(program.n_cells), -1)
     by_slot = np.maximum.reduceat(cell, first_cell)
@@ -97,7 +114,7 @@ def _still(program: Program) -> Choice:
 
 
 def _build(program: Program) -> Choice:
-    residual = Residual(program, program.nothing)
+    residual = Residual(program, program.nothing, keeps_budget=False)
     if not program.n_cells:
         return residual.choice
     share = _dominant_share(program)
@@ -107,6 +124,7 @@ def _build(program: Program) -> Choice:
     first = [j for j in order if program.lost[j] > 0]
     second = [j for j in order if owed[program.queue[j]]]
     for turn, jobs in enumerate((first, second, order)):
+        residual.keeps_budget = turn > 0
         for job in jobs:
             waits = residual.choice[program.first_stage[job]] < 0
             can_run = program.bundles.first_level[job] < program.bundles.first_level[job + 1]

@@ -19,13 +19,14 @@ class Residual:
     It changes its own state, so it lives inside one call, and only its choice leaves.
     """
 
-    def __init__(self, program: Program, choice: Choice) -> None:
+    def __init__(self, program: Program, choice: Choice, *, keeps_budget: bool = True) -> None:
         usage = program.usage(choice)
         self.program = program
         self.choice = choice.copy()
         self.pool = program.shared.capacity - usage.pool
         self.used = usage.queue
         self.ms = usage.ms
+        self.keeps_budget = keeps_budget
         self._ms_before: float | None = None
 
     def release(self, job: int) -> _Indices:
@@ -92,6 +93,8 @@ class Residual:
 
     def _budget_allows(self, job: int, cells: _Indices) -> bool:
         """R12: whether taking the cells keeps the budget, or at least does not add to what was over it before the job was released."""
+        if not self.keeps_budget:
+            return True
         after = self.ms + float(self.program.cell_ms[cells].sum() - self.program.wait_ms[job])
         before = self.ms if self._ms_before is None else self._ms_before
         return after <= max(self.program.shared.budget_ms, before)
