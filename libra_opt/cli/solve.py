@@ -12,7 +12,7 @@ from libra_opt.adapters.files import STANDARD_STREAM, write_whole
 from libra_opt.allocate import allocate
 from libra_opt.cli.documents import changed_options, each, open_state, plan_targets
 from libra_opt.cli.table import show_plan
-from libra_opt.cli.terminal import Exit, printable, result
+from libra_opt.cli.terminal import Exit, printable, result, solvers_on_stderr
 from libra_opt.domain import Plan, State, write
 
 __all__ = ["run"]
@@ -42,5 +42,7 @@ def _solve(files: Sequence[str], states: Sequence[State]) -> Iterator[Plan]:
         task = progress.add_task("", total=len(states))
         for name, state in zip(files, states, strict=True):
             progress.update(task, description=f"{printable(name)}, {len(state.jobs)} jobs")
-            yield allocate(state)
+            with solvers_on_stderr():
+                plan = allocate(state)
+            yield plan
             progress.advance(task)

@@ -1,10 +1,14 @@
 """Standard output and standard error: who says what where, and text that cannot upset a terminal."""
 
+import ctypes
 import io
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
-__all__ = ["Exit", "lenient_streams", "message", "printable", "result"]
+__all__ = ["Exit", "lenient_streams", "message", "printable", "result", "solvers_on_stderr"]
 
 
 class Exit(IntEnum):
@@ -23,6 +27,20 @@ def lenient_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def solvers_on_stderr() -> Iterator[None]:
+    """Send what a solver's C code prints to standard error, so that standard output holds results alone."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def result(text: str) -> None:

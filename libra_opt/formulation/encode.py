@@ -19,7 +19,7 @@ __all__ = ["encode", "refine"]
 
 _Floats = npt.NDArray[np.float64]
 
-_EXACT_BITS = 52
+_EXACT_BITS = 53
 _EXACT = float(1 << _EXACT_BITS)
 """Whole numbers up to here are exact in floating point, and so are their sums; larger amounts are counted in coarser units."""
 
@@ -58,7 +58,7 @@ def refine(program: Program, window: Window) -> Program:
 
 def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRows, worth: _Floats, per_ms: _Floats, bundles: Bundles) -> Program:
     cell_ms, cell_moved = _charges(tables, ways, bundles)
-    amount, surely, scaled, scale, is_exact = _scale(tables, bundles, shared)
+    amount, surely, scaled, scale, is_rounded = _scale(tables, bundles, shared)
     program = Program(
         tables=tables,
         curves=curves,
@@ -76,7 +76,8 @@ def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRo
         amount=amount,
         surely=surely,
         scale=scale,
-        is_exact=is_exact,
+        is_rounded=is_rounded,
+        is_original=True,
     )
     freeze(program)
     return program
@@ -98,8 +99,8 @@ def _charges(tables: Tables, ways: Ways, bundles: Bundles) -> tuple[_Floats, npt
     return charge, moved
 
 
-def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Floats, _Floats, SharedRows, npt.NDArray[np.int64], bool]:
-    """Count every resource in the coarsest unit that loses nothing, or, where a cluster has 2^52 of these, in a coarser one: amounts round up, limits down.
+def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Floats, _Floats, SharedRows, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Count every resource in the coarsest unit that loses nothing, or, where a cluster has 2^53 of these, in a coarser one: amounts round up, limits down.
 
     Sums that stay within a capacity are then exact in floating point, and sums beyond it stay beyond it.
     """
@@ -120,4 +121,4 @@ def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Float
         nominal=shared.nominal / scale,
         total=np.array([whole / unit for whole, unit in zip(total, scale.tolist(), strict=True)]),
     )
-    return (-(-amount // scale)).astype(np.float64), bundles.surely / scale, scaled, scale, not coarser.any()
+    return (-(-amount // scale)).astype(np.float64), bundles.surely / scale, scaled, scale, coarser > 0

@@ -114,8 +114,10 @@ class Program:
         Of every cell, what it uses and surely uses of the shared rows, scaled as the rows are, shape ``(n_cells, n_resources)``.
     scale
         Per resource, how many quanta one unit of the shared rows is, shape ``(n_resources,)``.
-    is_exact
-        Whether nothing was rounded in counting; if not, plans are sound but bounds are not.
+    is_rounded
+        Per resource, whether amounts were rounded in counting; then plans are sound, but bounds taken from `amount` are not, shape ``(n_resources,)``.
+    is_original
+        Whether the shared rows are those of the state, not what some jobs leave of them.
     """
 
     tables: Tables
@@ -134,7 +136,8 @@ class Program:
     amount: _Floats
     surely: _Floats
     scale: npt.NDArray[np.int64]
-    is_exact: bool
+    is_rounded: npt.NDArray[np.bool_]
+    is_original: bool
 
     @property
     def n_jobs(self) -> int:
@@ -200,6 +203,11 @@ class Program:
         peak = np.zeros(self.n_jobs)
         np.maximum.at(peak, self.bundles.job, self.bundles.service)
         return peak
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing was rounded in counting."""
+        return not self.is_rounded.any()
 
     @property
     def most_value(self) -> float:

@@ -61,6 +61,8 @@ def _running(ledger: Ledger, program: Program, usage: Usage, job: int, action: A
 def _held_rows(program: Program, left: npt.NDArray[np.float64], cells: npt.NDArray[np.intp]) -> list[tuple[int, int]]:
     """Return the rows (pool, resource) that the next level of a job, in the pools it sits in, would overrun."""
     level = int(program.cell_level[cells[0]]) + 1
+    if level >= program.bundles.first_level[program.cell_job[cells[0]] + 1]:
+        return []
     slots = range(program.bundles.first_slot[level], program.bundles.first_slot[level + 1])
     rows = []
     for slot, cell in zip(slots, cells, strict=True):

@@ -99,6 +99,7 @@ def restrict(program: Program, jobs: _Indices, levels: _Flags, fixed: Usage | No
             is_complete=bundles.is_complete,
         ),
         shared=program.shared if fixed is None else _left(program.shared, fixed),
+        is_original=False,
         worth=program.worth[jobs],
         per_ms=program.per_ms[jobs],
         wait_ms=program.wait_ms[jobs],

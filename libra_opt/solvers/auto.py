@@ -69,7 +69,17 @@ def _solve_small(program: Program, options: Options) -> Solution:
     relaxation = relax(program)
     optimum = solve_linear(relaxation) if program.n_cells and options.effort > 0 else None
     prices = relaxation.prices(program, optimum.duals) if optimum else None
-    return Solution(program, outcome.choice, program.score(outcome.choice), outcome.bounds, "auto", limit, is_fallback=options.effort == 0, prices=prices)
+    return Solution(
+        program,
+        outcome.choice,
+        program.score(outcome.choice),
+        outcome.bounds,
+        "auto",
+        limit,
+        is_fallback=options.effort == 0,
+        prices=prices,
+        is_exact=outcome.is_exact,
+    )
 
 
 def _solve_large(program: Program, options: Options) -> Solution:

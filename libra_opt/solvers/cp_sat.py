@@ -30,6 +30,9 @@ _TierName = Literal["lost", "over", "shortfall", "value", "unevenness", "moves"]
 _EXACT_CELLS = 5000
 """Up to this many cells the whole program is solved to the last digit, whatever gap would do."""
 
+_FAR = 1e6
+"""One job is far above others when it is worth this many times all of them together."""
+
 _ROW_BITS = 60
 """Sums of a row stay below 2^this, as CP-SAT asks; beyond, amounts round up, and what the search proves does not count."""
 
@@ -39,12 +42,13 @@ _VALUE_BITS = 40
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a tier-by-tier search gave: a choice, bounds valid for the levels of the program, the effort used, whether a limit was hit."""
+    """What a search gave: a choice, bounds valid for the levels of the program, effort used, whether a limit was hit, whether no row was rounded."""
 
     choice: Choice
     bounds: Bounds
     effort_used: float
     hit_limit: bool
+    is_exact: bool = True
 
 
 def solve(program: Program, options: Options) -> Solution:
@@ -58,7 +62,7 @@ def solve(program: Program, options: Options) -> Solution:
     is_whole = program.bundles.is_whole
     limit: Literal["effort"] | None = "effort" if outcome.hit_limit or not is_whole else None
     bounds = outcome.bounds if is_whole else Bounds(0.0, 0.0, 0.0, program.most_value)
-    return Solution(program, outcome.choice, program.score(outcome.choice), bounds, "cp_sat", limit, is_fallback=options.effort == 0)
+    return Solution(program, outcome.choice, program.score(outcome.choice), bounds, "cp_sat", limit, is_fallback=options.effort == 0, is_exact=outcome.is_exact)
 
 
 def search(program: Program, start: Choice, effort: float, seed: int, gap: float) -> Outcome:
@@ -79,12 +83,12 @@ def search(program: Program, start: Choice, effort: float, seed: int, gap: float
     if effort == 0:
         return Outcome(start, Bounds(0.0, 0.0, 0.0, program.most_value), 0.0, hit_limit=True)
     model = _Search(program, start, seed, effort)
-    lost, over, shortfall = model.tier("lost"), model.tier("over"), model.tier("shortfall")
+    lost, over, shortfall = model.lose_least(), model.tier("over"), model.tier("shortfall")
     value = model.tier("value", gap)
     if value.is_optimal:
         model.tier("unevenness")
         model.tier("moves")
-    return Outcome(model.best, Bounds(lost.bound, over.bound / 1000, shortfall.bound, value.bound), model.used, model.hit_limit)
+    return Outcome(model.best, Bounds(lost.bound, over.bound / 1000, shortfall.bound, value.bound), model.used, model.hit_limit, model.is_exact)
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,7 @@ class _Search:
         self.used = 0.0
         self.hit_limit = False
         self.is_exact = True
+        self.band = np.ones(program.n_jobs, dtype=np.bool_)
         self.seed = seed
         self.module = cp_model
         self.model = cp_model.CpModel()
@@ -151,10 +156,18 @@ class _Search:
         program, shared = self.program, self.program.shared
         amount = np.rint(program.amount).astype(np.int64)
         pool, queue = program.cell_pool, program.queue[program.cell_job]
+        rounded = np.flatnonzero(program.is_rounded)
+        self.is_exact = not len(rounded) or (program.is_original and not shared.is_reserving[rounded].any() and not shared.floor[:, rounded].any())
         for k, r in np.ndindex(*shared.capacity.shape):
-            self._at_most(amount[:, r], pool == k, int(shared.capacity[k, r]))
+            if self.is_exact and program.is_rounded[r]:
+                self._at_most(program.bundles.amount[:, r], pool == k, int(program.tables.capacity[k, r]))
+            else:
+                self._at_most(amount[:, r], pool == k, int(shared.capacity[k, r]))
         for q, r in zip(*np.nonzero(np.isfinite(shared.ceiling)), strict=True):
-            self._at_most(amount[:, r], queue == q, int(shared.ceiling[q, r]))
+            if self.is_exact and program.is_rounded[r]:
+                self._at_most(program.bundles.amount[:, r], queue == q, int(program.tables.ceiling[q, r]))
+            else:
+                self._at_most(amount[:, r], queue == q, int(shared.ceiling[q, r]))
         for r in np.flatnonzero(shared.is_reserving):
             self._reserve(int(r), amount[:, r], queue)
         self.short: list[tuple[Any, int, int]] = []
@@ -192,6 +205,17 @@ class _Search:
 
     def _sum(self, rows: _Indices, coefficients: _Ints) -> Any:
         return self.module.LinearExpr.weighted_sum([self.cell_var[c] for c in rows.tolist()], coefficients.tolist())
+
+    def lose_least(self) -> _Tier:
+        """Optimise tier 1 band by band: jobs so far apart in worth that one sum of 40 bits would not tell the small ones from nothing."""
+        bound, closed = 0.0, True
+        for band in _bands(self.program.lost):
+            self.band = band
+            tier = self.tier("lost")
+            bound += tier.bound if closed else 0.0
+            closed &= tier.is_optimal
+        self.band = np.ones(self.program.n_jobs, dtype=np.bool_)
+        return _Tier(self._exact("lost") if closed else bound, is_optimal=closed)
 
     def tier(self, name: _TierName, gap: float = 0.0) -> _Tier:
         """Optimise one tier, hold what it reached for the tiers to come, and return a bound in the tier's own unit."""
@@ -244,7 +268,7 @@ class _Search:
     def _exact(self, name: _TierName) -> float:
         score = self.program.score(self.best)
         return {
-            "lost": score.lost,
+            "lost": float(self.program.lost[self.band & ~self.program.runs(self.best)].sum()),
             "over": score.over_seconds * 1000,
             "shortfall": score.shortfall,
             "value": score.value,
@@ -304,7 +328,7 @@ class _Search:
         return _Terms(variables, coefficients, scale, slack=min(self.program.n_jobs + len(self.program.nothing), least // 2))
 
     def _lost(self) -> _Terms:
-        return self._weights(np.zeros(len(self.level_var)), np.zeros(self.program.n_cells), self.program.lost)
+        return self._weights(np.zeros(len(self.level_var)), np.zeros(self.program.n_cells), np.where(self.band, self.program.lost, 0.0))
 
     def _over(self) -> _Terms:
         program = self.program
@@ -344,3 +368,18 @@ class _Search:
         cells = [(var, 1) for var, moved in zip(self.cell_var, program.cell_moved, strict=True) if moved]
         waits = [(self.wait_var[j], int(n)) for j, n in enumerate(program.n_wait_moves) if n]
         return _Terms([var for var, _ in cells + waits], [n for _, n in cells + waits], 1.0, 0)
+
+
+def _bands(worth: npt.NDArray[np.float64]) -> list[npt.NDArray[np.bool_]]:
+    """Return groups of the jobs of positive worth, dearest first, cut where all that is cheaper together is far below one job above."""
+    order = np.argsort(-worth, kind="stable")
+    bands: list[list[int]] = []
+    for position, job in enumerate(order.tolist()):
+        if worth[job] <= 0:
+            break
+        rest = float(worth[order[position:]].sum())
+        if not bands or rest * _FAR < worth[order[position - 1]]:
+            bands.append([])
+        bands[-1].append(job)
+    masks = [np.isin(np.arange(len(worth)), band) for band in bands]
+    return masks or [np.zeros(len(worth), dtype=np.bool_)]

@@ -144,6 +144,11 @@ class _Dual:
 
     def value_and_slope(self, point: _Floats, temperature: float) -> tuple[float, _Floats]:
         """Return the smoothed bound and its gradient, both relative to the value of all jobs."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            value, slope = self._value_and_slope(point, temperature)
+        return (value, slope) if np.isfinite(value) and np.isfinite(slope).all() else (_MOST_PRICE**2, np.zeros_like(point))
+
+    def _value_and_slope(self, point: _Floats, temperature: float) -> tuple[float, _Floats]:
         rows, program, shared = self.rows, self.program, self.program.shared
         prices = rows.prices(point)
         table = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, shared.capacity.shape[1])

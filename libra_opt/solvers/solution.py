@@ -54,6 +54,8 @@ class Solution:
         Whether the plan comes from a rule of thumb alone.
     backend
         Who solved.
+    is_exact
+        Whether the bounds hold although amounts were rounded in counting (see `Program.is_rounded`).
     prices
         Shadow prices, where the back-end has them.
     """
@@ -66,6 +68,7 @@ class Solution:
     limit: Literal["effort"] | None = None
     is_fallback: bool = False
     prices: Prices | None = None
+    is_exact: bool = False
 
 
 class Backend(Protocol):
