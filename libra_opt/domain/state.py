@@ -95,7 +95,7 @@ class State(Value):
     format: Literal["libra-opt/state/1"] = "libra-opt/state/1"
     about: About | None = None
     period: Period = Period()
-    resources: Annotated[tuple[Resource, ...], Field(min_length=1, max_length=64, fail_fast=True)] = DEFAULT_RESOURCES
+    resources: Annotated[tuple[Resource, ...], Field(max_length=64, fail_fast=True)] = DEFAULT_RESOURCES
     pools: Annotated[tuple[Pool, ...], Field(max_length=10_000, fail_fast=True)] = ()
     queues: Annotated[tuple[Queue, ...], Field(max_length=10_000, fail_fast=True)] = ()
     jobs: Annotated[tuple[Job, ...], Field(max_length=1_000_000, fail_fast=True)] = ()
@@ -118,6 +118,8 @@ class State(Value):
     @model_validator(mode="after")
     def _enter_ledger(self, info: ValidationInfo) -> Self:
         wrong = Contradictions((info.context or {}).get(UNSURE, ()))
+        if not self.resources:
+            wrong.add(("resources",), "has no entries; leave it out for the five that are usual", "resources")
         self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong)
         if wrong.found:
             errors = [

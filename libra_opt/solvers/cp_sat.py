@@ -33,8 +33,8 @@ _EXACT_CELLS = 5000
 _FAR = 1e6
 """One job is far above others when it is worth this many times all of them together."""
 
-_ROW_BITS = 60
-"""Sums of a row stay below 2^this, as CP-SAT asks; beyond, amounts round up, and what the search proves does not count."""
+_ROW_BITS = 62
+"""Sums of a row stay up to 2^this, as CP-SAT asks; beyond, amounts round up, and what the search proves does not count."""
 
 _VALUE_BITS = 40
 """Sums of an objective tier stay below 2^this, so that its smallest step is about 1e-12 of the whole."""
@@ -177,9 +177,11 @@ class _Search:
     def _at_most(self, amount: _Ints, inside: _Flags, limit: int) -> None:
         rows = np.flatnonzero(inside & (amount > 0))
         if len(rows):
-            unit = 1 << max(0, (int(amount[rows].max()) * len(rows)).bit_length() - _ROW_BITS)
+            divisor = int(np.gcd.reduce(amount[rows]))
+            whole, limit = amount[rows] // divisor, limit // divisor
+            unit = 1 << max(0, (sum(whole.tolist()) - 1).bit_length() - _ROW_BITS)
             self.is_exact &= unit == 1
-            self.model.add(self._sum(rows, -(-amount[rows] // unit)) <= limit // unit)
+            self.model.add(self._sum(rows, -(-whole // unit)) <= limit // unit)
 
     def _reserve(self, r: int, amount: _Ints, queue: _Indices) -> None:
         shared = self.program.shared
