@@ -107,7 +107,7 @@ def test_only_stages_with_a_history_are_forecast_and_told_by_name():
     assert state.ledger.with_forecast(predicted).demand[1][0] == 2
 
 
-@pytest.mark.parametrize("resources", [[], [Resource(name="mem", compressible=False)], [Resource(name="tokens")]])
+@pytest.mark.parametrize("resources", [[Resource(name="mem", compressible=False)], [Resource(name="tokens")]])
 def test_states_with_other_resources_are_forecast(resources):
     history = [{resource.name: value} for value in (1, 2, 3, 4, 5, 6) for resource in resources]
     state = State.model_validate({"resources": resources, "jobs": [{"id": "a", "history": history}]})
