@@ -162,7 +162,7 @@ def _grow(program: Program, residual: Residual, job: int, cost: _Floats) -> None
     if not len(now):
         return
     low, high = int(program.cell_level[now[0]]), int(program.bundles.first_level[job + 1]) - 1
-    best, best_value = now, _value(program, job, now)
+    best, best_value = now, residual.value_of(job, now)
     while low < high:
         middle = (low + high + 1) // 2 if best is not now or high - low < 2 else high
         cells = residual.pick(job, middle, cost)
@@ -170,12 +170,7 @@ def _grow(program: Program, residual: Residual, job: int, cost: _Floats) -> None
             high = middle - 1
             continue
         low = middle
-        value = _value(program, job, cells)
+        value = residual.value_of(job, cells)
         if value > best_value:
             best, best_value = cells, value
     residual.take(job, best)
-
-
-def _value(program: Program, job: int, cells: npt.NDArray[np.intp]) -> float:
-    service = program.bundles.service[program.cell_level[cells[0]]]
-    return float(program.worth[job] * service - program.per_ms[job] * program.cell_ms[cells].sum())

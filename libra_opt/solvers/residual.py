@@ -84,6 +84,14 @@ class Residual:
         cells = np.arange(first, last)[(program.amount[first:last] <= pool[program.cell_pool[first:last]]).all(axis=1)]
         return list(cells[np.lexsort((-cells, -cost[cells]))].tolist())
 
+    def value_of(self, job: int, cells: _Indices) -> float:
+        """Return what a job adds to tier 4 with these cells of one level; what waiting costs it for an empty selection."""
+        program = self.program
+        if not len(cells):
+            return float(-program.per_ms[job] * program.wait_ms[job])
+        service = program.bundles.service[program.cell_level[cells[0]]]
+        return float(program.worth[job] * service - program.per_ms[job] * program.cell_ms[cells].sum())
+
     def allows(self, job: int, cells: _Indices) -> bool:
         """Return whether a waiting job fits with exactly these cells."""
         program, pool = self.program, self.pool.copy()

@@ -126,7 +126,7 @@ def _fill(program: Program, residual: Residual, level_value: _Floats, cell_cost:
 def _raise(program: Program, residual: Residual, job: int, top: int, cell_cost: _Floats) -> None:
     now = residual.release(job)
     floor = int(program.cell_level[now[0]]) if len(now) else int(program.bundles.first_level[job]) - 1
-    best, best_value = now, _value(program, job, now)
+    best, best_value = now, residual.value_of(job, now)
     low, high = floor, top
     while low < high:
         middle = high if high == top else (low + high + 1) // 2
@@ -135,14 +135,7 @@ def _raise(program: Program, residual: Residual, job: int, top: int, cell_cost: 
             high = middle - 1
             continue
         low = middle
-        value = _value(program, job, cells)
+        value = residual.value_of(job, cells)
         if value > best_value + 1e-12 * abs(best_value):
             best, best_value = cells, value
     residual.take(job, best)
-
-
-def _value(program: Program, job: int, cells: _Indices) -> float:
-    if not len(cells):
-        return float(-program.per_ms[job] * program.wait_ms[job])
-    service = program.bundles.service[program.cell_level[cells[0]]]
-    return float(program.worth[job] * service - program.per_ms[job] * program.cell_ms[cells].sum())
