@@ -9,14 +9,11 @@ from libra_opt.formulation.program import Choice, Program, Usage
 from libra_opt.formulation.restrict import Restricted, restrict
 from libra_opt.solvers.lagrangian import Priced
 
-__all__ = ["Core", "split"]
+__all__ = ["Core", "split", "value_outside"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 _Flags = npt.NDArray[np.bool_]
-
-_HALVINGS = 14
-"""How often the share of the slack that makes a core small enough is halved in on."""
 
 
 @dataclass(frozen=True)
@@ -69,19 +66,11 @@ def split(
     Core or None
         None where nothing is open, or where what the others do overruns a row by itself.
     """
-    low, high = 0.0, 2.0
-    for halving in range(_HALVINGS):
-        middle = 1.0 if halving == 0 else (low + high) / 2
-        levels, cells, open_jobs = _near(program, priced, middle * slack, keep, with_neighbours=with_neighbours)
-        open_jobs = open_jobs if among is None else open_jobs[among[open_jobs]]
-        if len(open_jobs) > n_jobs or int((cells & _inside(program, open_jobs)).sum()) > most_cells:
-            high = middle
-        else:
-            low = middle
-        if low == 1.0:
-            break
-    levels, cells, open_jobs = _near(program, priced, low * slack, keep, with_neighbours=with_neighbours)
-    open_jobs = open_jobs if among is None else open_jobs[among[open_jobs]]
+    distance = _distances(program, priced, slack, keep, with_neighbours=with_neighbours)
+    opens = distance.job if among is None else np.where(among, distance.job, np.inf)
+    reach = min(1.0, _within(opens, n_jobs), _within(np.maximum(distance.cell, opens[program.cell_job]), most_cells))
+    open_jobs = np.flatnonzero(opens <= reach)
+    levels, cells = distance.level <= reach, distance.cell <= reach
     is_open = np.zeros(program.n_jobs, dtype=np.bool_)
     is_open[open_jobs] = True
     rest = (_answers(program, priced) if keep is None else keep).copy()
@@ -92,52 +81,86 @@ def split(
     usage = Usage(usage.pool, usage.queue, usage.ms - float(program.wait_ms[open_jobs].sum()))
     if not program.fits(usage):
         return None
-    return Core(restrict(program, open_jobs, levels, usage, cells), rest, low == 1.0 and among is None)
+    return Core(restrict(program, open_jobs, levels, usage, cells), rest, reach == 1.0 and among is None)
 
 
-def _inside(program: Program, jobs: _Indices) -> _Flags:
-    is_open = np.zeros(program.n_jobs, dtype=np.bool_)
-    is_open[jobs] = True
-    return is_open[program.cell_job]
+def value_outside(program: Program, core: Core) -> float:
+    """Return the value of the jobs outside a core, at what they do there."""
+    inside = float((program.per_ms[core.inner.jobs] * program.wait_ms[core.inner.jobs]).sum())
+    return program.score(core.rest).value + inside
 
 
-def _near(program: Program, priced: Priced, slack: _Floats, keep: Choice | None, *, with_neighbours: bool) -> tuple[_Flags, _Flags, _Indices]:
-    """Return levels and cells within `slack` of their job's best, and the jobs with more than one way to take them."""
+@dataclass(frozen=True)
+class _Distances:
+    """How far, in slacks, bundles are below their job's best: of a level, of a cell (its level's at least), and where a job has a second way."""
+
+    level: _Floats
+    cell: _Floats
+    job: _Floats
+
+
+def _within(distance: _Floats, most: int) -> float:
+    """Return the largest distance found that at most `most` entries are within; below all of them where that many share the least."""
+    near = np.sort(distance[distance <= 1.0])
+    if len(near) <= most:
+        return 1.0
+    closer = near[:most][near[:most] < near[most]]
+    return float(closer[-1]) if len(closer) else -1.0
+
+
+def _distances(program: Program, priced: Priced, slack: _Floats, keep: Choice | None, *, with_neighbours: bool) -> _Distances:
     bundles = program.bundles
-    levels = priced.level_value >= (priced.job_value - slack)[bundles.job]
-    if with_neighbours and len(levels) > 1:
+    unit = np.maximum(slack, 1e-300)
+    level = (priced.job_value[bundles.job] - priced.level_value) / unit[bundles.job]
+    if with_neighbours and len(level) > 1:
         same = bundles.job[1:] == bundles.job[:-1]
-        levels = levels | np.append(False, levels[:-1] & same) | np.append(levels[1:] & same, False)
-    cheapest = np.minimum.reduceat(priced.cell_cost, bundles.first_cell[:-1])
-    cells = priced.cell_cost <= np.repeat(cheapest, np.diff(bundles.first_cell)) + slack[program.cell_job]
-    cells &= levels[program.cell_level]
+        before, after = np.append(np.inf, np.where(same, level[:-1], np.inf)), np.append(np.where(same, level[1:], np.inf), np.inf)
+        level = np.minimum(level, np.minimum(before, after))
+    wait = (priced.job_value - priced.wait_value) / unit
+    cheapest = np.minimum.reduceat(priced.cell_cost, bundles.first_cell[:-1]) if program.n_cells else np.zeros(0)
+    cell = (priced.cell_cost - np.repeat(cheapest, np.diff(bundles.first_cell))) / unit[program.cell_job]
     if keep is not None:
         chosen = keep[keep >= 0]
-        levels[program.cell_level[chosen]] = True
-        cells[chosen] = True
-    options = np.bincount(bundles.job[levels], minlength=program.n_jobs)
-    waits = priced.wait_value >= priced.job_value - slack
-    if keep is not None:
-        waits |= ~program.runs(keep)
-    options += waits
-    spare_cells = np.bincount(program.cell_job[cells], minlength=program.n_jobs) - np.bincount(bundles.job[levels], minlength=program.n_jobs) * np.diff(
-        program.first_stage
-    )
-    return levels, cells, np.flatnonzero((options > 1) | (spare_cells > 0))
+        level[program.cell_level[chosen]] = cell[chosen] = 0.0
+        wait = np.where(program.runs(keep), wait, 0.0)
+    cell = np.maximum(cell, level[program.cell_level])
+    able = np.flatnonzero(np.diff(bundles.first_level) > 0)
+    job = np.full(program.n_jobs, np.inf)
+    if len(able):
+        first = bundles.first_level[able]
+        best = np.minimum.reduceat(level, first)
+        second = np.minimum.reduceat(np.where(_is_first_least(level, bundles.first_level), np.inf, level), first)
+        job[able] = np.minimum(np.maximum(best, wait[able]), second)
+        other = np.where(_is_first_least(cell, bundles.first_cell), np.inf, cell)
+        first_of_job = bundles.first_cell[bundles.first_slot[first]]
+        job[able] = np.minimum(job[able], np.minimum.reduceat(other, first_of_job))
+    return _Distances(level, cell, job)
+
+
+def _is_first_least(value: _Floats, first: _Indices) -> _Flags:
+    """Tell which entries are the first least ones of their groups, which begin at `first` and end where the next begins."""
+    groups = np.flatnonzero(np.diff(first) > 0)
+    least = np.repeat(np.minimum.reduceat(value, first[groups]), np.diff(first)[groups])
+    position = np.where(value == least, np.arange(len(value)), len(value))
+    is_first = np.zeros(len(value), dtype=np.bool_)
+    is_first[np.minimum.reduceat(position, first[groups])] = True
+    return is_first
 
 
 def _answers(program: Program, priced: Priced) -> Choice:
-    """Return every job's best answer to the prices, whether or not they fit together."""
+    """Return every job's best answer to the prices, whether or not they fit together; the highest of its best levels, the first of the cheapest cells."""
     bundles = program.bundles
     choice = program.nothing
-    order = np.lexsort((bundles.service, priced.level_value, bundles.job))
-    has = np.diff(bundles.first_level) > 0
-    best = order[bundles.first_level[1:][has] - 1]
-    jobs = np.flatnonzero(has)
-    runs = priced.level_value[best] >= priced.wait_value[jobs]
+    jobs = np.flatnonzero(np.diff(bundles.first_level) > 0)
+    if not len(jobs):
+        return choice
+    top = np.maximum.reduceat(priced.level_value, bundles.first_level[jobs])
+    is_top = priced.level_value == np.repeat(top, np.diff(bundles.first_level)[jobs])
+    best = np.maximum.reduceat(np.where(is_top, np.arange(len(is_top)), -1), bundles.first_level[jobs])
+    runs = top >= priced.wait_value[jobs]
     best, jobs = best[runs], jobs[runs]
-    cheapest = np.lexsort((-np.arange(program.n_cells), -priced.cell_cost, program.cell_slot))[bundles.first_cell[1:] - 1]
     counts = np.diff(program.first_stage)[jobs]
     ramp = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    cheapest = np.flatnonzero(_is_first_least(priced.cell_cost, bundles.first_cell))
     choice[np.repeat(program.first_stage[jobs], counts) + ramp] = cheapest[np.repeat(bundles.first_slot[best], counts) + ramp]
     return choice

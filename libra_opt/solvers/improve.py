@@ -14,20 +14,26 @@ from libra_opt.formulation.encode import refine
 from libra_opt.formulation.program import Choice, Program
 from libra_opt.formulation.restrict import restrict, transfer
 from libra_opt.solvers import cp_sat
-from libra_opt.solvers.core import Core, split
+from libra_opt.solvers.columns import near_best
+from libra_opt.solvers.core import split, value_outside
 from libra_opt.solvers.found import Found, accept
-from libra_opt.solvers.greedy import greedy_choice
+from libra_opt.solvers.greedy import greedy_choice, settle
 from libra_opt.solvers.lagrangian import Priced, price_out
 from libra_opt.solvers.linear import solve_linear
 from libra_opt.solvers.mixed import least_shortfall, solve_mixed
+from libra_opt.solvers.nearby import search_nearby
 from libra_opt.solvers.realise import polish, realise
 from libra_opt.solvers.relaxation import relax
+from libra_opt.solvers.rounding import fill
 from libra_opt.solvers.solution import Limits
 from libra_opt.solvers.windows import promising_window
 
-__all__ = ["mix", "prove_tiers", "reprice", "roam", "search_core"]
+__all__ = ["mix", "prove_tiers", "reprice", "roam", "search_columns", "search_core"]
 
 _Floats = npt.NDArray[np.float64]
+
+_NEAR, _SMALL_SHARE, _MOST_NEAR = 0.1, 3e-4, 12_000
+"""How far below its job's best a column may be, relative to the job's worth, or to the bound for small jobs, and most cells of such columns."""
 
 _MOST_SHORT = 1_000
 """Most cells of the mixed relaxation that bounds tier 3."""
@@ -76,6 +82,24 @@ def reprice(program: Program, found: Found) -> Found:
     return replace(found, prices=prices, bound=bound) if bound < found.bound else found
 
 
+def search_columns(found: Found, options: Options, n_columns: int, n_nodes: int) -> tuple[Found, float]:
+    """Search among the columns of least loss on the grid of the plan at hand; return the better plan and the effort used."""
+    program, limits = found.program, Limits.of(found.score)
+    priced = price_out(program, found.prices, limits)
+    slack = np.minimum(_slack(program, priced, found), np.maximum(_NEAR * program.worth, _SMALL_SHARE * abs(found.bound)))
+    core = split(program, priced, slack, program.n_jobs, _MOST_NEAR, keep=found.choice)
+    if core is None:
+        return found, 0.0
+    inner = core.inner.program
+    at_prices = price_out(inner, found.prices, limits)
+    columns = near_best(inner, at_prices, slack[core.inner.jobs], keep=core.inner.shrink(found.choice))
+    start = columns.select(core.inner.shrink(found.choice))
+    room = options.gap * abs(found.bound) / max(1e-12, abs(float(columns.value[start].sum())))
+    near = search_nearby(columns, columns.loss(at_prices), start, n_columns, n_nodes, min(0.5, max(1e-7, room / 2)))
+    choice = settle(program, core.inner.widen(columns.choice(near.selected), core.rest))
+    return accept(found, program, fill(program, choice, priced.level_value, priced.cell_cost)), near.effort_used
+
+
 def search_core(program: Program, found: Found, options: Options, n_jobs: int, n_cells: int, effort: float) -> tuple[Found, float]:
     """Give CP-SAT a core around the plan at hand, as fine as the room left allows; return the better plan and the effort used.
 
@@ -99,7 +123,7 @@ def search_core(program: Program, found: Found, options: Options, n_jobs: int, n
     outcome = cp_sat.search(inner, begin, effort, options.seed, min(0.5, max(1e-7, room / 2)))
     found = accept(found, fine, core.inner.widen(outcome.choice, core.rest))
     if core.is_all and fine.bundles.is_complete and limits == found.least == Limits.of(found.score):
-        proven = outcome.bounds.value + _value_outside(fine, core)
+        proven = outcome.bounds.value + value_outside(fine, core)
         found = replace(found, bound=min(found.bound, max(found.score.value, proven)))
     return found, outcome.effort_used
 
@@ -115,7 +139,7 @@ def mix(program: Program, found: Found, options: Options) -> Found:
     if core is None or not core.is_all or (np.diff(core.inner.program.first_stage).max() > 1 and core.inner.program.n_cells > _MOST_COUPLED):
         return found
     inner = core.inner
-    outside = _value_outside(program, core)
+    outside = value_outside(program, core)
     limits_inside = replace(limits, lost=max(0.0, limits.lost - float(program.lost[~program.runs(core.rest)].sum() - inner.program.lost.sum())))
     mixture = solve_mixed(inner.program, limits_inside, options.effort, options.gap / 4)
     if mixture is None:
@@ -168,12 +192,6 @@ def _around(program: Program, found: Found) -> tuple[Program, Choice, Priced]:
     anchor = np.where(level >= 0, found.program.bundles.service[level], -1.0)
     fine = refine(program, promising_window(program, found.prices, priced, _slack(program, priced, found), anchor))
     return fine, transfer(found.choice, found.program, fine), price_out(fine, found.prices, limits)
-
-
-def _value_outside(program: Program, core: Core) -> float:
-    """Return the value of the jobs outside a core, at what they do there."""
-    inside = float((program.per_ms[core.inner.jobs] * program.wait_ms[core.inner.jobs]).sum())
-    return program.score(core.rest).value + inside
 
 
 def _slack(program: Program, priced: Priced, found: Found) -> _Floats:

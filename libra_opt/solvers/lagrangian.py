@@ -47,9 +47,7 @@ def price_out(program: Program, prices: Prices, limits: Limits) -> Priced:
     """Price all bundles and return the bound they prove for tier 4 among plans within `limits`."""
     bundles = program.bundles
     per_ms = program.per_ms + prices.ms
-    net = prices.pool[program.cell_pool] + prices.queue[program.queue[program.cell_job]]
-    used = program.surely if (net >= 0).all() else np.where(net < 0, program.amount, program.surely)
-    cell_cost = np.einsum("cr,cr->c", net, used) + per_ms[program.cell_job] * program.cell_ms
+    cell_cost = _cell_cost(program, prices, per_ms)
     wait_value = -per_ms * program.wait_ms - prices.lost * program.lost
     if limits.lost <= 0:
         wait_value = np.where(program.lost > 0, -np.inf, wait_value)
@@ -58,10 +56,22 @@ def price_out(program: Program, prices: Prices, limits: Limits) -> Priced:
     if len(bundles.job):
         slot_cost = np.minimum.reduceat(cell_cost, bundles.first_cell[:-1])
         level_value = program.worth[bundles.job] * bundles.service - np.add.reduceat(slot_cost, bundles.first_slot[:-1])
-        np.maximum.at(job_value, bundles.job, level_value)
+        able = np.flatnonzero(np.diff(bundles.first_level) > 0)
+        job_value[able] = np.maximum(job_value[able], np.maximum.reduceat(level_value, bundles.first_level[able]))
     job_value = np.where(np.isfinite(job_value), job_value, 0.0)
     bound = float(job_value.sum()) + _limits_value(program, prices, limits)
     return Priced(bound, cell_cost, level_value, wait_value, job_value)
+
+
+def _cell_cost(program: Program, prices: Prices, per_ms: _Floats) -> _Floats:
+    """Return charge and priced use of every cell, one resource after the other, as cells may be millions."""
+    cost = per_ms[program.cell_job] * program.cell_ms
+    net = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, prices.pool.shape[1])
+    for r in np.flatnonzero(net.any(axis=0)):
+        price = net[program.cell_pair, r]
+        used = program.surely[:, r] if (net[:, r] >= 0).all() else np.where(price < 0, program.amount[:, r], program.surely[:, r])
+        cost += price * used
+    return cost
 
 
 def _limits_value(program: Program, prices: Prices, limits: Limits) -> float:
@@ -73,5 +83,5 @@ def _limits_value(program: Program, prices: Prices, limits: Limits) -> float:
     total -= float((prices.guarantee * shared.floor).sum())
     total += limits.shortfall * float((prices.guarantee * shared.nominal).max(initial=0.0))
     if prices.ms > 0:
-        total += prices.ms * (shared.budget_ms + 1000 * limits.over_seconds)
+        total += prices.ms * shared.most_ms(limits.over_seconds)
     return total + prices.lost * limits.lost

@@ -2,10 +2,13 @@
 
 Every job answers prices with its best bundle; the dual adds up those answers, and its minimum is the bound. Replacing each maximum by a soft one
 (Nesterov, *Smooth minimization of non-smooth functions*, 2005) makes it differentiable, so that L-BFGS-B finds the few dozen prices in a few dozen
-evaluations; the temperature falls in steps, each starting from the last. Large programs are priced on an even sample of their jobs first.
+evaluations; the temperature falls in steps, each starting from the last.
+
+Large programs are priced on a sample of their jobs first, drawn in proportion to their worth (systematic sampling; Madow 1949) and weighted to stand for all,
+and then on the jobs whose answer these prices leave open, while the others keep theirs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,42 +16,126 @@ import numpy.typing as npt
 from libra_opt.formulation.program import Program
 from libra_opt.formulation.restrict import restrict
 from libra_opt.formulation.shadow import Prices
+from libra_opt.solvers.columns import near_best
+from libra_opt.solvers.core import split
+from libra_opt.solvers.found import NOTHING_SPENT
+from libra_opt.solvers.lagrangian import price_out
+from libra_opt.solvers.master import master
 from libra_opt.solvers.relaxation import penalties
+from libra_opt.solvers.steps import reach, step
 
 __all__ = ["dual_prices"]
 
 _Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
 
-_SAMPLE = 1500
-_TEMPERATURES = (0.1, 0.02, 0.004)
+_FEW = 3_000
+"""Up to this many jobs a linear program prices those that the sample leaves open, beyond the smoothed dual does."""
+
+_ROUNDS = 20
+_SAMPLE = 400
+_PER_SAMPLED = 25
+"""A sample has this many jobs, or one of so many, whichever is more."""
+
+_LEAST_WORTH = 0.05
+"""Least worth of a job, relative to the mean, that its chance to be drawn counts with."""
+
+_TEMPERATURES = (0.1, 0.02)
+_OPEN_TEMPERATURES = (0.02, 0.005)
+_FEW_WIDTHS, _OPEN_WIDTHS = (0.25,), (0.35, 0.2, 0.2)
+"""How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, and of many, one pass after the other, where the sample
+has `_SAMPLE` jobs; less where it has more, as its error falls."""
+
+_MOST_OPEN, _MOST_OPEN_CELLS = 60_000, 400_000
+"""How many jobs and cells are open at most."""
+
 _STEPS = 40
-_LAST_STEPS = 25
 _MOST_PRICE = 1e3
 """Prices stay below this many times the value of all jobs per whole row: enough to say "never"."""
 
 
 def dual_prices(program: Program) -> Prices:
-    """Return prices that nearly minimise the bound on tier 4 among plans that spend nothing of tiers 1 to 3."""
-    if program.n_jobs <= _SAMPLE * 2:
-        point = _descend(_Dual(program, 1.0), None, _TEMPERATURES, _STEPS)
-        return _Rows(program).prices(point)
-    jobs = np.arange(_SAMPLE) * program.n_jobs // _SAMPLE
-    every = np.ones(len(program.bundles.job), dtype=np.bool_)
-    sample = restrict(program, jobs, every).program
-    point = _descend(_Dual(sample, program.n_jobs / _SAMPLE), None, _TEMPERATURES[:-1], _STEPS)
-    point = _descend(_Dual(program, 1.0), point, _TEMPERATURES[-1:], _LAST_STEPS)
-    return _Rows(program).prices(point)
+    """Return prices that come near the least bound on tier 4 among plans that spend nothing of tiers 1 to 3."""
+    jobs, weights = _sample(program, max(_SAMPLE, program.n_jobs // _PER_SAMPLED))
+    dual = _Dual(_small(program, jobs, weights), weights)
+    prices = dual.rows.prices(_descend(dual, dual.rows.start(), _TEMPERATURES))
+    for width in _FEW_WIDTHS if program.n_jobs <= _FEW else _OPEN_WIDTHS:
+        prices = _among_open(program, prices, width * min(1.0, (_SAMPLE / len(jobs)) ** 0.25))
+    return prices
 
 
-def _descend(dual: "_Dual", start: _Floats | None, temperatures: tuple[float, ...], steps: int) -> _Floats:
+def _sample(program: Program, n: int) -> tuple[_Indices, _Floats]:
+    """Return about `n` jobs, even over queues and numbers of stages, and how many each of them stands for; all where there are not many more."""
+    if program.n_jobs <= 2 * n:
+        return np.arange(program.n_jobs), np.ones(program.n_jobs)
+    size = np.maximum(program.worth, _LEAST_WORTH * program.worth.mean())
+    if not size.any():
+        size = np.ones(program.n_jobs)
+    chance = np.minimum(1.0, n * size / size.sum())
+    for _ in range(_ROUNDS):
+        is_sure = chance >= 1
+        rest = max(0, n - int(is_sure.sum()))
+        chance = np.where(is_sure, 1.0, np.minimum(1.0, rest * size / max(1e-300, float(size[~is_sure].sum()))))
+    order = np.lexsort((program.worth, np.diff(program.first_stage), program.queue))
+    reached = np.floor(np.cumsum(chance[order]) + 0.5)
+    jobs = np.sort(order[reached > np.append(0.0, reached[:-1])])
+    return jobs, 1.0 / np.maximum(chance[jobs], 1e-12)
+
+
+def _small(program: Program, jobs: _Indices, weights: _Floats) -> Program:
+    """Return the program of a sample, its limits scaled by what the sample, weighted, demands of what all jobs demand (the ratio estimator; Cochran, 1977)."""
+    sample = restrict(program, jobs, np.ones(len(program.bundles.job), dtype=np.bool_)).program
+    weight = np.zeros(program.n_jobs)
+    weight[jobs] = weights
+    demand, job = program.tables.demand, program.tables.stage_job
+    whole, part = np.zeros((2, *program.shared.floor.shape))
+    np.add.at(whole, program.queue[job], demand)
+    np.add.at(part, program.queue[job], demand * weight[job][:, None])
+    by_queue, by_resource = _ratio(part, whole), _ratio(part.sum(axis=0), whole.sum(axis=0))
+    shared = sample.shared
+    spent = _ratio(np.array([float((program.wait_ms * weight).sum())]), np.array([float(program.wait_ms.sum())]))
+    scaled = replace(
+        shared,
+        capacity=shared.capacity * by_resource,
+        ceiling=shared.ceiling * by_queue,
+        reserved=shared.reserved * by_queue,
+        floor=shared.floor * by_queue,
+        budget_ms=shared.budget_ms * float(spent[0]),
+        total=shared.total * by_resource,
+    )
+    return replace(sample, shared=scaled)
+
+
+def _ratio(part: _Floats, whole: _Floats) -> _Floats:
+    return np.where((part > 0) & (whole > 0), part / np.where(whole > 0, whole, 1.0), 1.0)
+
+
+def _among_open(program: Program, prices: Prices, width: float) -> Prices:
+    """Price the jobs whose answer is open at `prices`, within a width relative to their worth; the better of the two prices is returned."""
+    priced = price_out(program, prices, NOTHING_SPENT)
+    slack = width * program.worth
+    core = split(program, priced, slack, _MOST_OPEN, _MOST_OPEN_CELLS)
+    if core is None:
+        return prices
+    inner = core.inner.program
+    if program.n_jobs <= _FEW:
+        over = master(near_best(inner, price_out(inner, prices, NOTHING_SPENT), slack[core.inner.jobs]), reach(program, prices))
+        after = over.prices(over.linear.open().duals)
+    else:
+        dual = _Dual(inner, np.ones(inner.n_jobs))
+        after = dual.rows.prices(_descend(dual, dual.rows.point(prices), _OPEN_TEMPERATURES))
+    return step(program, prices, priced.bound, after)[0]
+
+
+def _descend(dual: "_Dual", point: _Floats, temperatures: tuple[float, ...]) -> _Floats:
     from scipy.optimize import minimize  # noqa: PLC0415
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415
 
-    point = dual.rows.start() if start is None else start
-    for temperature in temperatures:
-        found = minimize(
-            dual.value_and_slope, point, args=(temperature,), jac=True, method="L-BFGS-B", bounds=dual.rows.bounds(), options={"maxiter": steps, "maxcor": 20}
-        )
-        point = np.asarray(found.x)
+    options = {"maxiter": _STEPS, "maxcor": 10}
+    with threadpool_limits(1, user_api="blas"):  # tiny matrices: more threads only wait for each other, and their number must not change a digit
+        for temperature in temperatures:
+            found = minimize(dual.value_and_slope, point, args=(temperature,), jac=True, method="L-BFGS-B", bounds=dual.rows.bounds(), options=options)
+            point = np.asarray(found.x)
     return point
 
 
@@ -104,6 +191,21 @@ class _Rows:
     def split(self, point: _Floats) -> _Split:
         return _Split(*np.split(point, self.cuts))
 
+    def point(self, prices: Prices) -> _Floats:
+        """Return the unknowns that stand for prices, as near as the bounds allow."""
+        reserve = prices.reserve[:, self.reserving]
+        top = reserve.max(axis=0, initial=0.0)
+        parts = [
+            prices.pool[self.pool] / self.pool_unit,
+            prices.ceiling[self.ceiling] / self.ceiling_unit,
+            prices.guarantee[self.guarantee] / self.guarantee_unit,
+            np.where(top > 0, reserve / np.where(top > 0, top, 1.0), 0.5).ravel(),
+            top / self.reserve_unit,
+        ]
+        if self.has_budget:
+            parts.append(np.array([prices.ms / self.budget_unit]))
+        return np.asarray(np.minimum(np.concatenate(parts), [most for _, most in self.bounds()]))
+
     def prices(self, point: _Floats) -> Prices:
         part, shared = self.split(point), self.shared
         pool, ceiling, guarantee, reserve = (
@@ -120,21 +222,21 @@ class _Rows:
 
 
 class _Dual:
-    """The smoothed dual of one program; `weight` is how many jobs each of its jobs stands for."""
+    """The smoothed dual of one program; `weights` are how many jobs each of its jobs stands for, shape ``(n_jobs,)``."""
 
-    def __init__(self, program: Program, weight: float) -> None:
+    def __init__(self, program: Program, weights: _Floats) -> None:
         bundles = program.bundles
         self.rows = _Rows(program)
-        self.weight = weight
         self.program = program
         self.n_queues = len(program.shared.ceiling)
-        self.pair = program.cell_pool * self.n_queues + program.queue[program.cell_job]
+        self.pair = program.cell_pair
         self.per_cell = program.per_ms[program.cell_job]
         self.first_cell, self.first_slot = bundles.first_cell[:-1], bundles.first_slot[:-1]
         self.cells_in_slot, self.slots_in_level = np.diff(bundles.first_cell), np.diff(bundles.first_slot)
         self.level_gain = program.worth[bundles.job] * bundles.service
         has = np.diff(bundles.first_level) > 0
         self.able = np.flatnonzero(has)
+        self.weight = weights[self.able]
         self.first_level = bundles.first_level[:-1][has]
         self.levels_in_job = np.diff(bundles.first_level)[has]
         peak = np.maximum.reduceat(self.level_gain, self.first_level) if len(self.able) else np.zeros(0)
@@ -165,12 +267,12 @@ class _Dual:
         level_odds = np.exp((level - np.repeat(best, self.levels_in_job)) / heat_level)
         wait_odds = np.exp((wait - best) / heat)
         sums = np.add.reduceat(level_odds, self.first_level) + wait_odds
-        value = self.weight * float((best + heat * np.log(sums)).sum())
-        level_share = level_odds / np.repeat(sums, self.levels_in_job)
+        value = float((self.weight * (best + heat * np.log(sums))).sum())
+        level_share = level_odds / np.repeat(sums / self.weight, self.levels_in_job)
         share = odds * np.repeat(np.repeat(level_share, self.slots_in_level) / total, self.cells_in_slot)
         by_pair = [np.bincount(self.pair, weights=share * program.surely[:, r], minlength=len(table)) for r in range(table.shape[1])]
-        used = self.weight * np.stack(by_pair, axis=1).astype(np.float64).reshape(*shared.capacity.shape[:1], self.n_queues, -1)
-        spent = self.weight * float((share * program.cell_ms).sum() + (wait_odds / sums * program.wait_ms[self.able]).sum())
+        used = np.stack(by_pair, axis=1).astype(np.float64).reshape(*shared.capacity.shape[:1], self.n_queues, -1)
+        spent = float((share * program.cell_ms).sum() + (self.weight * wait_odds / sums * program.wait_ms[self.able]).sum())
         return self._add_rows(point, prices, value, used, spent)
 
     def _add_rows(self, point: _Floats, prices: Prices, value: float, used: _Floats, spent: float) -> tuple[float, _Floats]:
@@ -191,6 +293,6 @@ class _Dual:
             ((slope_reserve * shares).sum(axis=0) + free) * rows.reserve_unit,
         ]
         if rows.has_budget:
-            value += prices.ms * shared.budget_ms
-            slopes.append(np.array([(shared.budget_ms - spent) * rows.budget_unit]))
+            value += prices.ms * shared.most_ms()
+            slopes.append(np.array([(shared.most_ms() - spent) * rows.budget_unit]))
         return value / rows.value, np.concatenate(slopes) / rows.value

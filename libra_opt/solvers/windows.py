@@ -50,7 +50,9 @@ def promising_window(program: Program, prices: Prices, priced: Priced, slack: _F
 def _whole_values(program: Program, prices: Prices) -> _Floats:
     """Return the priced value of every level at what it really uses, shape ``(n_levels,)``."""
     bundles = program.bundles
-    net = prices.pool[program.cell_pool] + prices.queue[program.queue[program.cell_job]]
-    cost = np.einsum("cr,cr->c", net, program.amount) + (program.per_ms + prices.ms)[program.cell_job] * program.cell_ms
+    net = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, prices.pool.shape[1])
+    cost = (program.per_ms + prices.ms)[program.cell_job] * program.cell_ms
+    for r in np.flatnonzero(net.any(axis=0)):
+        cost += net[program.cell_pair, r] * program.amount[:, r]
     slots = np.minimum.reduceat(cost, bundles.first_cell[:-1])
     return np.asarray(program.worth[bundles.job] * bundles.service - np.add.reduceat(slots, bundles.first_slot[:-1]))

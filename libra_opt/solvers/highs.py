@@ -1,0 +1,162 @@
+"""HiGHS, called directly: linear programs that are solved again and again with some columns fixed, and small mixed-integer ones; the only door to highspy.
+
+The solver object keeps its basis, so that a program whose columns were fixed since is solved by the dual simplex method from where it stood (Huangfu and
+Hall, *Parallelizing the dual revised simplex method*, 2018); one thread, limits in iterations and nodes, so the same input gives the same output.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Integer", "Linear", "Optimum", "solve_integer"]
+
+_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+
+_ITERATIONS = 2_000
+"""Simplex iterations that any program gets; larger ones get more by their rows and columns, and none cycles for ever."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``max gain @ x`` under ``low <= A x <= high`` and ``0 <= x <= upper``.
+
+    Attributes
+    ----------
+    gain, upper
+        Shape ``(n_columns,)``.
+    matrix
+        Shape ``(n_rows, n_columns)``.
+    low, high
+        Shape ``(n_rows,)``; infinite for none.
+    """
+
+    gain: _Floats
+    matrix: sparse.csc_array
+    low: _Floats
+    high: _Floats
+    upper: _Floats
+
+    def open(self) -> "Optimum":
+        """Solve it from nothing."""
+        return Optimum(self)
+
+
+class Optimum:
+    """A linear program at its optimum, which stays one while columns are fixed.
+
+    It changes its own state, so it lives inside one call.
+
+    Attributes
+    ----------
+    is_optimal
+        Whether the last solve ended with an optimum; if not, the columns and duals mean nothing.
+    columns
+        Shape ``(n_columns,)``.
+    duals
+        Value per unit of each row's limit, shape ``(n_rows,)``; not negative for rows with `high` alone.
+    value
+        The objective.
+    """
+
+    def __init__(self, program: Linear) -> None:
+        n_rows, n_columns = program.matrix.shape
+        self._scale = max(1e-300, float(np.abs(program.gain).max(initial=0.0)))
+        limit = _ITERATIONS + 20 * (n_rows + n_columns)
+        self._highs = _open(program, {"simplex_iteration_limit": limit, "presolve": "off"}, self._scale)
+        self._upper = program.upper
+        self._fixed: list[_Indices] = []
+        self._solve()
+        self._basis = self._highs.getBasis()
+
+    def fix(self, columns: _Indices, values: _Floats) -> None:
+        """Hold columns at values and solve again."""
+        self._highs.changeColsBounds(len(columns), columns.astype(np.int32), values, values)
+        self._fixed.append(columns)
+        self._solve()
+
+    def release(self) -> None:
+        """Let all columns go again, and go back to the basis of the first optimum."""
+        if self._fixed:
+            columns = np.concatenate(self._fixed)
+            self._highs.changeColsBounds(len(columns), columns.astype(np.int32), np.zeros(len(columns)), self._upper[columns])
+            self._highs.setBasis(self._basis)
+            self._fixed = []
+
+    def _solve(self) -> None:
+        from highspy import HighsModelStatus  # noqa: PLC0415
+
+        self._highs.run()
+        self.is_optimal = self._highs.getModelStatus() == HighsModelStatus.kOptimal
+        solution = self._highs.getSolution()
+        self.columns = np.array(solution.col_value)
+        self.duals = -np.array(solution.row_dual) * self._scale
+        self.value = -float(self._highs.getInfo().objective_function_value) * self._scale
+
+
+@dataclass(frozen=True)
+class Integer:
+    """What a search in whole numbers found.
+
+    Attributes
+    ----------
+    columns
+        0 or 1, shape ``(n_columns,)``.
+    iterations
+        Simplex iterations it took.
+    """
+
+    columns: npt.NDArray[np.bool_] = field(repr=False)
+    iterations: int
+
+
+def solve_integer(program: Linear, start: npt.NDArray[np.bool_], n_nodes: int, gap: float) -> Integer:
+    """Search a program whose columns are 0 or 1, from a feasible start; the answer is the start where nothing better was found.
+
+    Parameters
+    ----------
+    n_nodes
+        Most nodes of the search tree.
+    gap
+        Relative gap that ends the search.
+    """
+    from highspy import HighsSolution, HighsVarType, kSolutionStatusFeasible  # noqa: PLC0415
+
+    scale = max(1e-300, float(np.abs(program.gain).max(initial=0.0)))
+    options = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9}
+    highs = _open(program, options, scale, HighsVarType.kInteger)
+    begin = HighsSolution()
+    begin.col_value = start.astype(np.float64).tolist()
+    highs.setSolution(begin)
+    highs.run()
+    about = highs.getInfo()
+    found = np.array(highs.getSolution().col_value) > 0.5
+    is_found = about.primal_solution_status == kSolutionStatusFeasible and len(found) == len(start)
+    return Integer(found if is_found else start, int(max(0, about.simplex_iteration_count)))
+
+
+def _open(program: Linear, options: "Mapping[str, int | float | str]", scale: float, kind: Any = None) -> Any:
+    from highspy import HighsLp, MatrixFormat, kHighsInf  # noqa: PLC0415
+    from highspy._core import _Highs  # noqa: PLC0415 - the wrapper around it prints on standard output when it is made
+
+    highs = _Highs()
+    for name, value in {"output_flag": False, "threads": 1, "parallel": "off", "random_seed": 0, **options}.items():
+        highs.setOptionValue(name, value)
+    n_rows, n_columns = program.matrix.shape
+    lp = HighsLp()
+    lp.num_row_, lp.num_col_ = n_rows, n_columns
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = -program.gain / scale, np.zeros(n_columns), program.upper
+    lp.row_lower_ = np.where(np.isinf(program.low), -kHighsInf, program.low)
+    lp.row_upper_ = np.where(np.isinf(program.high), kHighsInf, program.high)
+    lp.a_matrix_.format_ = MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = program.matrix.indptr, program.matrix.indices, program.matrix.data
+    if kind is not None:
+        lp.integrality_ = [kind] * n_columns
+    highs.passModel(lp)
+    return highs

@@ -1,0 +1,102 @@
+"""The master program: which columns to take, as a linear program over the shared rows.
+
+Dantzig and Wolfe's master (1960) with one convexity row per job. Tiers 1 to 3 enter the objective with penalties, as in `relaxation`; reserves (R10) are
+parts of the total that queues divide among them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from libra_opt.formulation.shadow import Prices
+from libra_opt.solvers.columns import Columns
+from libra_opt.solvers.highs import Linear
+from libra_opt.solvers.relaxation import penalties
+
+__all__ = ["Master", "master"]
+
+_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Master:
+    """The program, its first columns those of `Columns`.
+
+    Attributes
+    ----------
+    linear
+        The program as HiGHS takes it; its first rows are `Columns.rows`, then one per queue and reserved resource, then one per reserved resource, then
+        one per job.
+    reserving
+        Resources of which queues reserve.
+    """
+
+    columns: Columns
+    linear: Linear
+    reserving: _Indices
+
+    def prices(self, duals: _Floats) -> Prices:
+        """Return the prices that the duals of the rows stand for."""
+        program, rows = self.columns.program, self.columns.rows
+        shared, at = program.shared, rows.index
+        pool, ceiling, guarantee, reserve = np.zeros_like(shared.capacity), *(np.zeros_like(shared.floor) for _ in range(3))
+        dual = np.maximum(0.0, duals)
+        for kind, table in (("pool", pool), ("ceiling", ceiling), ("guarantee", guarantee)):
+            of = rows.of(kind)
+            table[at[of, 0], at[of, 1]] = dual[of]
+        n_queues = len(shared.reserved)
+        start = len(rows.high)
+        for i, r in enumerate(self.reserving):
+            reserve[:, r] = dual[start + i * n_queues : start + (i + 1) * n_queues]
+        budget = rows.of("budget")
+        return Prices(pool, ceiling, guarantee, reserve, float(dual[budget].sum()), penalties(program).lost)
+
+
+def master(columns: Columns, most: Prices | None = None) -> Master:
+    """Return the master program of some columns.
+
+    Parameters
+    ----------
+    most
+        Prices that the soft rows, guarantees and the budget, do not pass: where the jobs without columns overrun one, it costs no more than this. The full
+        penalties unless given.
+    """
+    program, rows = columns.program, columns.rows
+    shared, penalty = program.shared, penalties(program)
+    n, n_jobs, n_rows = len(columns.job), program.n_jobs, len(rows.high)
+    guarantee, budget = rows.of("guarantee"), rows.of("budget")
+    reserving = np.flatnonzero(shared.is_reserving)
+    n_queues, n_reserves = len(shared.reserved), len(reserving)
+    queue = program.queue[columns.job]
+    share_row = np.tile(queue, n_reserves) + np.repeat(np.arange(n_reserves) * n_queues, n)
+    shares = sparse.csc_array((columns.held[:, reserving].ravel(order="F"), (share_row, np.tile(np.arange(n), n_reserves))), shape=(n_reserves * n_queues, n))
+    convexity = sparse.csc_array((np.ones(n), (columns.job, np.arange(n))), shape=(n_jobs, n))
+    main = sparse.vstack([sparse.csc_array(columns.use.T), shares, sparse.csc_array((n_reserves, n)), convexity])
+    nominal = shared.nominal[rows.index[guarantee, 0], rows.index[guarantee, 1]]
+    short = _column_block((n_rows + n_reserves * (n_queues + 1) + n_jobs, len(guarantee)), guarantee, np.arange(len(guarantee)), -nominal)
+    unit = max(1000.0, shared.budget_ms) if len(budget) else 1.0
+    over = _column_block((short.shape[0], len(budget)), budget, np.arange(len(budget)), np.full(len(budget), -unit))
+    whole = np.maximum(1.0, shared.total[reserving])
+    part = np.arange(n_reserves * n_queues)
+    parts = _column_block((short.shape[0], len(part)), n_rows + part, part, -np.repeat(whole, n_queues)) + _column_block(
+        (short.shape[0], len(part)), n_rows + len(part) + part // max(1, n_queues), part, np.repeat(whole, n_queues)
+    )
+    reserved = shared.reserved[:, reserving]
+    high = np.concatenate([rows.high, reserved.T.ravel(), shared.total[reserving] - reserved.sum(axis=0), np.ones(n_jobs)])
+    low = np.concatenate([np.full(len(high) - n_jobs, -np.inf), np.ones(n_jobs)])
+    lost = np.where(columns.lost > 0, penalty.lost * columns.lost, 0.0)
+    for_short, for_ms = np.full(len(guarantee), penalty.shortfall), penalty.ms
+    if most is not None:
+        for_short = np.minimum(for_short, most.guarantee[rows.index[guarantee, 0], rows.index[guarantee, 1]] * nominal)
+        for_ms = min(for_ms, most.ms)
+    gain = np.concatenate([columns.value - lost, -for_short, np.full(len(budget), -for_ms * unit), np.zeros(len(part))])
+    upper = np.concatenate([np.ones(n + len(guarantee)), np.full(len(budget), np.inf), np.ones(len(part))])
+    matrix = sparse.hstack([main, short, over, parts]).tocsc()
+    return Master(columns, Linear(gain, matrix, low, high, upper), reserving)
+
+
+def _column_block(shape: tuple[int, int], row: _Indices, column: _Indices, value: _Floats) -> sparse.csc_array:
+    return sparse.csc_array((value, (row, column)), shape=shape)

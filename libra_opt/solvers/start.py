@@ -1,0 +1,125 @@
+"""From prices to a first plan: the linear program over the core's columns, dives into it, exchanges.
+
+The grid is made fine where the prices point and split at them; jobs whose answer is clear take it. The others, the core, are decided by the master program:
+its duals are the prices from then on, and prove the bound over all jobs and the full grid; its optimum is dived into and mended.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from libra_opt.formulation.encode import refine
+from libra_opt.formulation.program import Choice, Program
+from libra_opt.formulation.shadow import Prices
+from libra_opt.solvers.columns import Columns, near_best
+from libra_opt.solvers.core import Core, split, value_outside
+from libra_opt.solvers.diving import dive
+from libra_opt.solvers.exchange import exchange, mend
+from libra_opt.solvers.found import NOTHING_SPENT, Found
+from libra_opt.solvers.greedy import greedy_choice, settle
+from libra_opt.solvers.guarantees import honour
+from libra_opt.solvers.highs import Optimum
+from libra_opt.solvers.lagrangian import price_out
+from libra_opt.solvers.master import master
+from libra_opt.solvers.rounding import fill
+from libra_opt.solvers.solution import Limits
+from libra_opt.solvers.steps import reach, step
+from libra_opt.solvers.windows import promising_window
+
+__all__ = ["first_plan"]
+
+_Floats = npt.NDArray[np.float64]
+
+_MARGIN = 0.1
+"""How far below its best a bundle may be, relative to its job's worth, to be on the fine grid."""
+
+_CORES = ((0.1, 1_500, 9_000), (0.2, 1_500, 9_000), (0.3, 3_000, 18_000), (0.3, 6_000, 36_000))
+"""The same for the core, and its most jobs and cells; one after the other, while the jobs outside it spoil the linear optimum."""
+
+_PER_CORE = 50
+"""One job in so many is in the core on top, with half a dozen cells."""
+
+_CLOSE = 0.1
+"""Parts of the gap asked for by which the jobs outside the core may spoil the linear optimum."""
+
+_DIVES = ((3, 0.2), (1, 2.0), (2, 1.0))
+"""Split jobs that become whole in a round, and the size, in gaps of the whole value, below which jobs are rounded at once; one after the other while the gap
+is open."""
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A core, its columns, the master program at its optimum, and the prices that its duals stand for."""
+
+    core: Core
+    columns: Columns
+    optimum: Optimum
+    prices: Prices
+
+
+def first_plan(program: Program, prices: Prices, gap: float) -> Found:
+    """Return a plan, always feasible, and what the prices found on the way prove of it.
+
+    Parameters
+    ----------
+    prices
+        Where to begin.
+    gap
+        Relative gap that is good enough.
+    """
+    fine = program
+    if not program.bundles.is_whole:
+        fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.worth))
+    bound, opened = price_out(fine, prices, NOTHING_SPENT).bound, None
+    for margin, n_jobs, n_cells in _CORES:
+        here = _open(fine, prices, margin, n_jobs + program.n_jobs // _PER_CORE, n_cells + 6 * program.n_jobs // _PER_CORE)
+        if here is None:
+            break
+        opened = here
+        prices, bound = step(fine, prices, bound, here.prices)
+        reached = here.optimum.value + value_outside(fine, here.core)
+        if bound - reached <= _CLOSE * gap * abs(bound):
+            break
+    choice = None if opened is None else _dive(fine, opened, bound, gap)
+    return _found(fine, greedy_choice(fine) if choice is None else choice, prices)
+
+
+def _open(program: Program, prices: Prices, margin: float, n_jobs: int, n_cells: int) -> _Opened | None:
+    """Return the core at given prices and its linear optimum; None where no job is open or the others overrun a row."""
+    priced = price_out(program, prices, NOTHING_SPENT)
+    slack = margin * program.worth
+    core = split(program, priced, slack, n_jobs, n_cells)
+    if core is None:
+        return None
+    inner = core.inner.program
+    columns = near_best(inner, price_out(inner, prices, NOTHING_SPENT), slack[core.inner.jobs])
+    program_of_columns = master(columns, reach(program, prices))
+    optimum = program_of_columns.linear.open()
+    return _Opened(core, columns, optimum, program_of_columns.prices(optimum.duals)) if optimum.is_optimal else None
+
+
+def _dive(program: Program, opened: _Opened, bound: float, gap: float) -> Choice | None:
+    """Dive, each time in another manner, until a plan comes within the gap asked for of the bound; return the best, or None where all fail."""
+    columns, row_prices, outside = opened.columns, opened.columns.rows.prices(opened.prices), value_outside(program, opened.core)
+    best: Choice | None = None
+    for batch, share in _DIVES:
+        selected = mend(columns, dive(columns, opened.optimum, row_prices, batch, share * gap * abs(bound)))
+        if selected is None:
+            continue
+        selected = exchange(columns, selected)
+        choice = opened.core.inner.widen(columns.choice(selected), opened.core.rest)
+        if best is None or program.score(choice).beats(program.score(best)):
+            best = choice
+        if bound - (float(columns.value[selected].sum()) + outside) <= gap * abs(bound):
+            break
+    return best
+
+
+def _found(program: Program, choice: Choice, prices: Prices) -> Found:
+    """Return a choice with guarantees seen to and what is left handed out, and what prices prove of it."""
+    priced = price_out(program, prices, NOTHING_SPENT)
+    choice = honour(program, settle(program, choice), priced.job_value, priced.cell_cost)
+    choice = settle(program, fill(program, choice, priced.level_value, priced.cell_cost))
+    score = program.score(choice)
+    return Found(program, choice, score, price_out(program, prices, Limits.of(score)).bound, prices)
