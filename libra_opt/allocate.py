@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from libra_opt.domain.collector import collector_paused
 from libra_opt.domain.options import Options
 from libra_opt.domain.plan import Certificate, Plan, Tier
 from libra_opt.domain.state import State
@@ -18,6 +19,7 @@ _CLOSED = 1e-9
 """A relative difference between bound and objective that is only rounding."""
 
 
+@collector_paused()
 def allocate(state: State) -> Plan:
     """Decide what every job gets in the next period.
 

@@ -1,8 +1,5 @@
 """The JSON door: a document becomes a state or a plan, or every fault in it is named with its path."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -10,6 +7,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, from_json
 
 from libra_opt.domain.base import Value
+from libra_opt.domain.collector import collector_paused
 from libra_opt.domain.every_error import every_error
 from libra_opt.domain.faults import fault_of, location_of, path_of, shown
 from libra_opt.domain.plan import PLAN_FORMAT, Plan
@@ -66,21 +64,8 @@ def digest(state: State) -> str:
     return state.digest
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    # Every object made here stays, and the collector would walk over all of them again and again, for longer than it takes to make them.
-    pause = gc.isenabled()
-    if pause:
-        gc.disable()
-    try:
-        yield
-    finally:
-        if pause:
-            gc.enable()
-
-
 def _read(kind: type[_Document], text: str | bytes, source: str) -> _Document:
-    with _collector_paused():
+    with collector_paused():
         return _read_whole(kind, _decode(text, source), source)
 
 

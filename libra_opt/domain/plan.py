@@ -150,6 +150,8 @@ class Forecasted(Value):
         How it was forecast.
     demand, demand_intensity, need
         As in a stage of a state.
+    why
+        What the forecast rests on, a sentence for people.
     """
 
     job: Name
@@ -158,6 +160,7 @@ class Forecasted(Value):
     demand: Amounts
     demand_intensity: Annotated[tuple[_Score, ...], Field(max_length=1000, fail_fast=True)]
     need: Amounts
+    why: Text = ""
 
 
 class Plan(Value):

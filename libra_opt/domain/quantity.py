@@ -123,19 +123,20 @@ def render(quanta: int, unit: str, quantum: Fraction) -> int | float | str:
     Binary byte units are written with a suffix (``"160Gi"``), all others as a plain number in the unit; a number that a float would not
     keep is written as a string of digits (in thousands of bytes, ``"..k"``, where the unit is one of bytes).
     """
-    value = quanta * quantum
-    if unit in _BINARY_UNITS and value:
-        size = value * (1 << _BINARY_UNITS[unit])
-        if size.denominator == 1 and size < LIMIT:
+    numerator, denominator = quanta * quantum.numerator, quantum.denominator
+    if unit in _BINARY_UNITS and numerator:
+        size, rest = divmod(numerator << _BINARY_UNITS[unit], denominator)
+        if not rest and size < LIMIT:
             for power, suffix in _BINARY_SUFFIXES:
-                if size.numerator % (1 << power) == 0:
-                    return f"{size.numerator >> power}{suffix}"
-    if value.denominator == 1:
-        return value.numerator
-    number = float(value)
-    if exact(number) == value:
+                if size % (1 << power) == 0:
+                    return f"{size >> power}{suffix}"
+    if numerator % denominator == 0:
+        return numerator // denominator
+    number = numerator / denominator
+    read, per = _ratio(number)
+    if read * denominator == numerator * per:
         return number
-    factor = unit_factor(unit)
+    value, factor = Fraction(numerator, denominator), unit_factor(unit)
     return _decimal_text(value) if factor is None else f"{_decimal_text(value * factor / 1000)}k"
 
 

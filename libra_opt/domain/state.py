@@ -120,7 +120,7 @@ class State(Value):
         wrong = Contradictions((info.context or {}).get(UNSURE, ()))
         if not self.resources:
             wrong.add(("resources",), "has no entries; leave it out for the five that are usual", "resources")
-        self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong)
+        self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong, self.period.index)
         if wrong.found:
             errors = [
                 InitErrorDetails(type=PydanticCustomError("fault", "{message}", {"message": message}), loc=loc, input=None) for loc, message in wrong.found

@@ -58,13 +58,14 @@ def service_curves(ledger: Ledger, tables: Tables) -> ServiceCurves:
     )
     points = [_breakpoints(*key) for key in kinds]
     width = max((len(levels) for levels, _ in points), default=1)
-    level, service = np.full((len(points), width), np.inf), np.full((len(points), width), np.inf)
+    level, service = np.full((width, len(points)), np.inf), np.full((width, len(points)), np.inf)
     for i, (levels, services) in enumerate(points):
-        level[i, : len(levels)] = levels
-        service[i, : len(levels)] = services
+        level[: len(levels), i] = levels
+        service[: len(services), i] = services
     top = np.array([levels[-1] for levels, _ in points])
     peak = np.array([services[-1] for _, services in points])
-    return ServiceCurves(level[kind], service[kind], top[kind], peak[kind])
+    # Point by point in memory, as the points of many stages are compared at once.
+    return ServiceCurves(level.take(kind, axis=1).T, service.take(kind, axis=1).T, top[kind], peak[kind])
 
 
 @lru_cache(maxsize=4096)
@@ -88,8 +89,7 @@ def _interpolate(known: _Floats, wanted: _Floats, limit: _Floats, row: _Indices,
     value = np.minimum(value, limit[row])
     if known.shape[1] == 2 and np.array_equal(known, wanted):
         return np.asarray(np.where(value <= known[row, 0], wanted[row, 0], value))
-    right = np.clip((known[row] < value[:, None]).sum(axis=1), 0, None)
-    right = np.minimum(right, known.shape[1] - 1)
+    right = np.minimum((known.T.take(row, axis=1) < value).sum(axis=0), known.shape[1] - 1)
     left = np.maximum(right - 1, 0)
     x0, x1, y0, y1 = known[row, left], known[row, right], wanted[row, left], wanted[row, right]
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -5,20 +5,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Action, PlannedJob, PlannedStage
 from libra_opt.domain.state import State
+from libra_opt.domain.trusted import trusted
 from libra_opt.formulation.bundles import SERVICE_TOLERANCE, least_amounts
 from libra_opt.formulation.program import Choice, Program, Score
 from libra_opt.formulation.reasons import explain
 from libra_opt.formulation.spare import share_spare
+from libra_opt.formulation.tables import Tables
+from libra_opt.formulation.written import Written
 
 __all__ = ["Decoded", "decode"]
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
+_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -37,29 +40,23 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> De
     cells = choice[choice >= 0]
     way = program.bundles.way[cells]
     stage, pool = program.ways.stage[way], program.ways.pool[way]
-    row_of = tables.stage[stage]
     amount = program.bundles.amount[cells]
     if state.options.spare:
-        amount = share_spare(ledger, row_of, pool, amount)
+        amount = share_spare(ledger, tables, stage, pool, amount)
     runs = program.runs(choice)
     service = _service(program, runs, way, amount)
-    first = np.cumsum(np.append(0, np.where(runs, np.diff(program.first_stage), 0)))
-    actions = [_action(ledger, int(j), bool(runs[i]), row_of[first[i] : first[i + 1]], pool, amount, int(first[i])) for i, j in enumerate(program.job_order)]
-    reasons = explain(ledger, program, choice, actions, service)
+    actions = _actions(tables, runs, stage, pool, amount)
+    written = Written(ledger.resources)
+    reasons = explain(ledger, program, choice, actions, service, written)
+    held = zip(pool.tolist(), written.rows(amount), strict=True)
     jobs: list[PlannedJob | None] = [None] * program.n_jobs
-    names = [resource.name for resource in ledger.resources]
-    rows, pools = amount.tolist(), pool.tolist()
-    for i, j in enumerate(program.job_order.tolist()):
+    for j, action, share, reason, is_run in zip(program.job_order.tolist(), actions, service.tolist(), reasons, runs.tolist(), strict=True):
         job = state.jobs[j]
         stages = tuple(
-            PlannedStage(
-                name=source.name,
-                pool=ledger.pools[pools[row]],
-                resources=Amounts({name: resource.write(n) for name, resource, n in zip(names, ledger.resources, rows[row], strict=True)}),
-            )
-            for row, source in zip(range(first[i], first[i + 1]), job.all_stages, strict=False)
+            trusted(PlannedStage, {"name": name, "pool": ledger.pools[k], "resources": resources})
+            for name, (k, resources) in zip(job.stage_names if is_run else (), held, strict=False)
         )
-        jobs[j] = PlannedJob(id=job.id, action=actions[i], service=float(service[i]), stages=stages, reason=reasons[i])
+        jobs[j] = trusted(PlannedJob, {"id": job.id, "action": action, "service": share, "stages": stages, "reason": reason})
     score = _score(program, choice, service, way)
     return Decoded(tuple(job for job in jobs if job is not None), score, _utilisation(ledger, pool, amount))
 
@@ -75,7 +72,7 @@ def _without_empty_admissions(program: Program, choice: Choice) -> Choice:
     return np.where(empty[program.tables.stage_job], -1, choice)
 
 
-def _service(program: Program, runs: npt.NDArray[np.bool_], way: _Indices, amount: _Ints) -> _Floats:
+def _service(program: Program, runs: _Flags, way: _Indices, amount: _Ints) -> _Floats:
     """R5 to R7: return the service of every job from what its stages hold."""
     stage = program.ways.stage[way]
     curves, demand = program.curves, program.tables.demand[stage]
@@ -88,22 +85,22 @@ def _service(program: Program, runs: npt.NDArray[np.bool_], way: _Indices, amoun
     return service
 
 
-def _action(ledger: Ledger, job: int, is_run: bool, stage: _Indices, pool: _Indices, amount: _Ints, first: int) -> Action:  # noqa: FBT001
-    if not ledger.running[job]:
-        return "admit" if is_run else "queue"
-    if not is_run:
-        return "evict"
-    grows = shrinks = False
-    for row, s in enumerate(stage.tolist(), start=first):
-        held = ledger.current[s]
-        if held is not None and ledger.current_pool[s] != pool[row]:
-            return "migrate"
-        for new, old in zip(amount[row].tolist(), held or (0,) * ledger.n_resources, strict=True):
-            grows |= new > old
-            shrinks |= new < old
-    if grows:
-        return "reshape" if shrinks else "grow"
-    return "shrink" if shrinks else "keep"
+def _actions(tables: Tables, runs: _Flags, stage: _Indices, pool: _Indices, amount: _Ints) -> list[Action]:
+    """Return what the plan does to every job, in canonical order; `stage`, `pool` and `amount` are of the stages that run."""
+    job = tables.stage_job[stage]
+    moves, grows, shrinks = (
+        np.bincount(job[is_so], minlength=tables.n_jobs) > 0
+        for is_so in (
+            tables.holds[stage] & (tables.here[stage] != pool),
+            (amount > tables.held[stage]).any(axis=1),
+            (amount < tables.held[stage]).any(axis=1),
+        )
+    )
+    stays = runs & tables.running & ~moves
+    done: list[Action] = ["queue", "admit", "evict", "migrate", "keep", "grow", "shrink", "reshape"]
+    codes = np.where(tables.running, np.where(runs, 3, 2), np.where(runs, 1, 0))
+    codes = np.where(stays, 4 + grows + 2 * shrinks, codes)
+    return [done[code] for code in codes.tolist()]
 
 
 def _score(program: Program, choice: Choice, service: _Floats, way: _Indices) -> Score:
@@ -123,8 +120,9 @@ def _score(program: Program, choice: Choice, service: _Floats, way: _Indices) ->
 
 
 def _utilisation(ledger: Ledger, pool: _Indices, amount: _Ints) -> dict[str, dict[str, float]]:
-    shares: dict[str, dict[str, float]] = {}
-    for k, name in enumerate(ledger.pools):
-        used = amount[pool == k].sum(axis=0).tolist() if len(pool) else [0] * ledger.n_resources
-        shares[name] = {resource.name: used[r] / ledger.capacity[k][r] for r, resource in enumerate(ledger.resources) if ledger.capacity[k][r]}
-    return shares
+    used = np.zeros((len(ledger.pools), ledger.n_resources), dtype=np.int64)
+    np.add.at(used, pool, amount)
+    return {
+        name: {resource.name: part / whole for resource, part, whole in zip(ledger.resources, held, capacity, strict=True) if whole}
+        for name, held, capacity in zip(ledger.pools, used.tolist(), ledger.capacity, strict=True)
+    }

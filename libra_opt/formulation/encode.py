@@ -27,6 +27,8 @@ _MOST_CELLS_WHOLE = 200_000
 _MOST_CELLS = 20_000
 """Up to about this many cells every tick is a level; beyond, the grid starts coarse and is refined where prices point."""
 
+_FEW = 1000
+
 
 def encode(state: State, ledger: Ledger, most_cells: int | None = None) -> Program:
     """Return the program of one period.
@@ -92,10 +94,15 @@ def _charges(tables: Tables, ways: Ways, bundles: Bundles) -> tuple[_Floats, npt
         stage = ways.stage[way]
         job = tables.stage_job[stage]
         stays = ways.pool[way] == tables.here[stage]
-        differs = bundles.amount[held] != tables.held[stage]
-        resized = (tables.resize_ms[job] * differs).max(axis=1, initial=0)
+        resized, changed = np.zeros(len(held), dtype=np.int64), ~stays
+        for r, counts in enumerate((tables.costly | ~tables.compressible).tolist()):
+            charges = tables.resize_ms[:, r]
+            if counts or charges.any():
+                differs = bundles.amount[:, r][held] != tables.held[:, r][stage]
+                np.maximum(resized, charges[job] * differs, out=resized)
+                changed |= differs & counts
         charge[held] = np.where(stays, resized, tables.migrate_ms[job])
-        moved[held] = ~stays | (differs & (tables.costly | ~tables.compressible)).any(axis=1)
+        moved[held] = changed
     return charge, moved
 
 
@@ -105,7 +112,7 @@ def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Float
     Sums that stay within a capacity are then exact in floating point, and sums beyond it stay beyond it.
     """
     amount = bundles.amount
-    divisor = np.gcd.reduce(amount, axis=0) if len(amount) else np.zeros(amount.shape[1], dtype=np.int64)
+    divisor = np.array([_common_divisor(column) for column in amount.T], dtype=np.int64)
     rows = np.concatenate([shared.floor, shared.reserved, np.where(shared.is_reserving, shared.total, 0.0)[None, :]])
     divisor = np.maximum(1, np.gcd.reduce(np.concatenate([divisor[None, :], np.minimum(rows, _EXACT).astype(np.int64)]), axis=0))
     total = [sum(column) for column in zip(*tables.capacity.tolist(), strict=True)] or [0] * amount.shape[1]
@@ -121,4 +128,12 @@ def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Float
         nominal=shared.nominal / scale,
         total=np.array([whole / unit for whole, unit in zip(total, scale.tolist(), strict=True)]),
     )
+    if (scale == 1).all():
+        return amount.astype(np.float64), bundles.surely, scaled, scale, coarser > 0
     return (-(-amount // scale)).astype(np.float64), bundles.surely / scale, scaled, scale, coarser > 0
+
+
+def _common_divisor(column: npt.NDArray[np.int64]) -> int:
+    """Return the greatest common divisor, 0 of nothing; a few amounts mostly show already that it is 1."""
+    of_few = np.gcd.reduce(column[:_FEW], initial=0)
+    return int(of_few if of_few == 1 else np.gcd.reduce(column, initial=0))

@@ -34,15 +34,12 @@ def weighted_throughput(state: State, ledger: Ledger, tables: Tables) -> _Floats
     numpy.ndarray
         Worth of one fully served period, in canonical order, shape ``(n_jobs,)``, never negative; see "Worth" in `models/allocation.md`.
     """
-    work = _work(ledger, tables)
-    options = state.options
-    jobs = [state.jobs[j] for j in tables.job_order.tolist()]
-    for position, job in enumerate(jobs):
-        rate = _rate(job, options, state.period.seconds)
-        if rate is not None:
-            work[position] = rate
-    weight = np.array([job.weight for job in jobs], dtype=np.float64)
-    priority = np.array([job.priority for job in jobs], dtype=np.float64)
+    options, order = state.options, tables.job_order
+    rates = [_rate(job, options, state.period.seconds) for job in state.jobs]
+    rate = np.array([np.nan if stated is None else stated for stated in rates], dtype=np.float64)[order]
+    work = np.where(np.isnan(rate), _work(ledger, tables), rate)
+    weight = np.array([job.weight for job in state.jobs], dtype=np.float64)[order]
+    priority = np.array([job.priority for job in state.jobs], dtype=np.float64)[order]
     return np.asarray(weight * options.priority_base**priority * work)
 
 

@@ -198,6 +198,11 @@ class Program:
         return self.ways.pool[self.bundles.way]
 
     @cached_property
+    def cell_pair(self) -> _Indices:
+        """Of every cell, its row in a table of pools by queues, shape ``(n_cells,)``."""
+        return self.cell_pool * len(self.shared.ceiling) + self.queue[self.cell_job]
+
+    @cached_property
     def peak(self) -> _Floats:
         """Service of every job at its highest level, 0 where it has none, shape ``(n_jobs,)``."""
         peak = np.zeros(self.n_jobs)

@@ -1,15 +1,29 @@
-"""Why each job got what it got, read off the rules and the rows that are full."""
+"""Why each job got what it got, read off the rules and the rows that are full.
 
-from collections.abc import Sequence
+What decides is looked up for all jobs at once, in arrays; per job there is only the sentence to write, and equal ones are written once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Action, Reason
+from libra_opt.domain.trusted import trusted
 from libra_opt.formulation.program import Choice, Program, Usage
+from libra_opt.formulation.runs import first_least, spans
+from libra_opt.formulation.written import Written
 
 __all__ = ["explain"]
+
+_Indices = npt.NDArray[np.intp]
+_Floats = npt.NDArray[np.float64]
+_Flags = npt.NDArray[np.bool_]
+_Sentence = tuple[str, str]
+"""Code and message of a reason."""
 
 _MOVED: dict[Action, str] = {
     "admit": "admitted",
@@ -20,95 +34,164 @@ _MOVED: dict[Action, str] = {
     "migrate": "moves to a pool where it is served better",
 }
 
+_FULL = 1 - 1e-9
+"""A job served so far is served in full."""
 
-def explain(ledger: Ledger, program: Program, choice: Choice, actions: Sequence[Action], service: npt.NDArray[np.float64]) -> list[Reason]:
+_MOST_NAMED = 100
+"""Of the rows that hold a job down so many are named."""
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What all reasons are read off: a choice, what it uses of the shared rows and leaves of the pools, and how amounts are written."""
+
+    ledger: Ledger
+    program: Program
+    choice: Choice
+    actions: Sequence[Action]
+    usage: Usage
+    left: _Floats
+    written: Written
+
+
+def explain(ledger: Ledger, program: Program, choice: Choice, actions: Sequence[Action], service: _Floats, written: Written) -> list[Reason]:
     """Return one reason per job, in canonical order.
 
     Parameters
     ----------
     actions, service
         What the plan does to each job and the service it reaches, both in canonical order; `service` has shape ``(n_jobs,)``.
+    written
+        Writes the amounts of the ledger's resources.
     """
-    usage, peak = program.usage(choice), program.peak
-    return [
-        _running(ledger, program, usage, job, action, float(service[job]), float(peak[job]), choice)
-        if action in _MOVED
-        else _waiting(ledger, program, usage, job, action)
-        for job, action in enumerate(actions)
+    usage, runs = program.usage(choice), program.runs(choice)
+    outcome = _Outcome(ledger, program, choice, actions, usage, program.shared.capacity - usage.pool, written)
+    is_full, is_most = service >= _FULL, service >= program.peak - 1e-9
+    held_down, waiting = np.flatnonzero(runs & ~is_full & ~is_most), np.flatnonzero(~runs)
+    has_level = program.bundles.first_level[waiting] < program.bundles.first_level[waiting + 1]
+    shares = [
+        f"{_MOVED[action]}: {share:.0%} of its demand is served" if action in _MOVED else "" for action, share in zip(actions, service.tolist(), strict=True)
     ]
+    sentences: list[_Sentence] = [
+        ("fully_served", f"{_MOVED[action]}: served in full")
+        if full
+        else ("own_limit", f"{share}, the most that its max_quota, its curve and the size of the pools allow")
+        for action, full, share in zip(actions, (runs & is_full).tolist(), shares, strict=True)
+    ]
+    for jobs, found in (
+        (held_down, _held_down(outcome, held_down, shares)),
+        (waiting[has_level], _crowded_out(outcome, waiting[has_level])),
+        (waiting[~has_level], _too_large(outcome, waiting[~has_level])),
+    ):
+        for job, sentence in zip(jobs.tolist(), found, strict=True):
+            sentences[job] = sentence
+    reasons = {sentence: trusted(Reason, {"code": sentence[0], "message": sentence[1]}) for sentence in set(sentences)}
+    return [reasons[sentence] for sentence in sentences]
 
 
-def _running(ledger: Ledger, program: Program, usage: Usage, job: int, action: Action, service: float, peak: float, choice: Choice) -> Reason:
-    did = _MOVED[action]
-    if service >= 1 - 1e-9:
-        return Reason(code="fully_served", message=f"{did}: served in full")
-    share = f"{did}: {service:.0%} of its demand is served"
-    if service >= peak - 1e-9:
-        return Reason(code="own_limit", message=f"{share}, the most that its max_quota, its curve and the size of the pools allow")
-    cells = choice[program.first_stage[job] : program.first_stage[job + 1]]
-    left = program.shared.capacity - usage.pool
-    held = _held_rows(program, left, cells)
-    full = sorted({f"{ledger.resources[r].name} in {ledger.pools[k]}" for k, r in held})
-    if full:
-        return Reason(code="partly_served", message=f"{share}; more would need {', '.join(full)}, which others use better")
-    queue = int(program.queue[job])
-    capped = [ledger.resources[r].name for r in np.flatnonzero(usage.queue[queue] >= program.shared.ceiling[queue])]
-    if capped:
-        return Reason(code="queue_ceiling", message=f"{share}; queue {ledger.queues[queue]!r} is at its ceiling of {', '.join(capped)}")
-    return Reason(code="move_not_worth_it", message=f"{share}; the gain of changing what it holds does not beat the cost, or the budget of moves is spent")
+def _held_down(outcome: _Outcome, jobs: _Indices, shares: Sequence[str]) -> Iterator[_Sentence]:
+    """Say why jobs that run are not served better."""
+    ledger, program = outcome.ledger, outcome.program
+    capped = program.shared.ceiling <= outcome.usage.queue
+    at_ceiling = {
+        q: f"queue {ledger.queues[q]!r} is at its ceiling of {', '.join(_names(ledger, capped[q]))}" for q in np.flatnonzero(capped.any(axis=1)).tolist()
+    }
+    known: dict[tuple[int, ...], str] = {(): ""}
+    for job, queue, rows in zip(jobs.tolist(), program.queue[jobs].tolist(), _full_rows(outcome, jobs), strict=True):
+        full = known.get(rows)
+        if full is None:
+            full = known[rows] = _listed(ledger, rows)
+        if full:
+            yield "partly_served", f"{shares[job]}; more would need {full}, which others use better"
+        elif queue in at_ceiling:
+            yield "queue_ceiling", f"{shares[job]}; {at_ceiling[queue]}"
+        else:
+            yield "move_not_worth_it", f"{shares[job]}; the gain of changing what it holds does not beat the cost, or the budget of moves is spent"
 
 
-def _held_rows(program: Program, left: npt.NDArray[np.float64], cells: npt.NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Return the rows (pool, resource) that the next level of a job, in the pools it sits in, would overrun."""
-    level = int(program.cell_level[cells[0]]) + 1
-    if level >= program.bundles.first_level[program.cell_job[cells[0]] + 1]:
-        return []
-    slots = range(program.bundles.first_slot[level], program.bundles.first_slot[level + 1])
-    rows = []
-    for slot, cell in zip(slots, cells, strict=True):
-        pool = program.cell_pool[cell]
-        above = np.arange(program.bundles.first_cell[slot], program.bundles.first_cell[slot + 1])
-        above = above[program.cell_pool[above] == pool]
-        if len(above):
-            more = program.amount[above[-1]] - program.amount[cell]
-            rows += [(int(pool), int(r)) for r in np.flatnonzero(more > left[pool])]
-    return rows
+def _full_rows(outcome: _Outcome, jobs: _Indices) -> Iterator[tuple[int, ...]]:
+    """Yield, per running job, the rows (pool x n_resources + resource) that its next level, in the pools it sits in, would overrun."""
+    program, bundles = outcome.program, outcome.program.bundles
+    first, last = program.first_stage[jobs], program.first_stage[jobs + 1]
+    level = program.cell_level[outcome.choice[first]] + 1
+    has_next = level < bundles.first_level[jobs + 1]
+    stage, starts = spans(first, np.where(has_next, last, first))
+    owner = np.repeat(np.arange(len(jobs)), np.where(has_next, last - first, 0))
+    cell = outcome.choice[stage]
+    pool = program.cell_pool[cell]
+    slot = bundles.first_slot[level[owner]] + np.arange(len(stage)) - starts[owner]
+    above, begins = spans(bundles.first_cell[slot], bundles.first_cell[slot + 1])
+    is_here = program.cell_pool[above] == np.repeat(pool, bundles.first_cell[slot + 1] - bundles.first_cell[slot])
+    best = np.maximum.reduceat(np.where(is_here, above, -1), begins) if len(begins) else above
+    grows = np.flatnonzero(best >= 0)
+    more = program.amount[best[grows]] - program.amount[cell[grows]]
+    row, resource = np.nonzero(more > outcome.left[pool[grows]])
+    of_job, rows = owner[grows[row]], pool[grows[row]] * more.shape[1] + resource
+    ends = np.searchsorted(of_job, np.arange(len(jobs) + 1)).tolist()
+    listed = rows.tolist()
+    return (tuple(listed[begin:end]) for begin, end in pairwise(ends))
 
 
-def _waiting(ledger: Ledger, program: Program, usage: Usage, job: int, action: Action) -> Reason:
-    protected = program.lost[job] > 0
-    did = "is shed though protected" if protected else "is evicted" if action == "evict" else "waits"
-    first, last = int(program.bundles.first_level[job]), int(program.bundles.first_level[job + 1])
-    if first == last:
-        return Reason(code="never_fits", message=f"{did}: {_too_large(ledger, int(program.job_order[job]))}")
-    left = program.shared.capacity - usage.pool
-    slots = program.bundles.first_cell[program.bundles.first_slot[first] : program.bundles.first_slot[first + 1] + 1]
-    cells = np.arange(slots[0], slots[-1])
+def _listed(ledger: Ledger, rows: tuple[int, ...]) -> str:
+    n = ledger.n_resources
+    full = sorted({f"{ledger.resources[row % n].name} in {ledger.pools[row // n]}" for row in rows})
+    return ", ".join([*full[:_MOST_NAMED], *([f"{len(full) - _MOST_NAMED} more"] if len(full) > _MOST_NAMED else [])])
+
+
+def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Sentence]:
+    """Say why jobs wait that could run in an empty cluster: what the stage that fits worst lacks in the pool that comes closest."""
+    ledger, program, bundles, left = outcome.ledger, outcome.program, outcome.program.bundles, outcome.left
+    level = bundles.first_level[jobs]
+    slots, first_slot = spans(bundles.first_slot[level], bundles.first_slot[level + 1])
+    cells, first_cell = spans(bundles.first_cell[slots], bundles.first_cell[slots + 1])
     pool = program.cell_pool[cells]
     missing = np.maximum(0.0, program.amount[cells] - left[pool])
-    capacity = np.where(program.shared.capacity > 0, program.shared.capacity, 1.0)[pool]
-    easiest = np.minimum.reduceat((missing / capacity).sum(axis=1), slots[:-1] - slots[0])
-    worst = int(np.argmax(easiest))
-    here = np.arange(slots[worst], slots[worst + 1]) - slots[0]
-    cell = int(here[np.argmin((missing[here] / capacity[here]).sum(axis=1))])
-    if missing[cell].any():
-        lacking = ", ".join(
-            f"{_write(ledger, program, r, program.amount[cells[cell], r])} {ledger.resources[r].name} ({_write(ledger, program, r, left[pool[cell], r])} left)"
-            for r in np.flatnonzero(missing[cell]).tolist()
-        )
-        code = "shed" if protected else "evicted" if action == "evict" else "no_room"
-        return Reason(code=code, message=f"{did}: needs at least {lacking} in {ledger.pools[pool[cell]]}, which others use better")
-    queue = int(program.queue[job])
-    least = np.add.reduceat(program.amount[cells], slots[:-1] - slots[0]).min(axis=0) if len(slots) == 2 else program.amount[cells].min(axis=0)
-    over = np.flatnonzero(usage.queue[queue] + least > program.shared.ceiling[queue])
-    if len(over):
-        names = ", ".join(ledger.resources[r].name for r in over)
-        return Reason(code="queue_ceiling", message=f"{did}: queue {ledger.queues[queue]!r} would pass its ceiling of {names}")
-    return Reason(code="no_gain", message=f"{did}: it would fit, but what is left is reserved for a queue's guarantee, or running it adds no value")
+    short = (missing / np.where(program.shared.capacity > 0, program.shared.capacity, 1.0)[pool]).sum(axis=1)
+    easiest = first_least(short, first_cell)
+    cell = easiest[first_least(-short[easiest], first_slot)]
+    least = np.minimum.reduceat(program.amount[cells], first_cell, axis=0) if len(cells) else program.amount[cells]
+    asked = np.add.reduceat(least, first_slot, axis=0) if len(jobs) else least
+    queue = program.queue[jobs]
+    over = outcome.usage.queue[queue] + asked > program.shared.ceiling[queue]
+    pieces = _lacking(outcome, cells[cell], missing[cell] > 0)
+    protected = (program.lost[jobs] > 0).tolist()
+    for i, (job, is_protected, lacking, k) in enumerate(zip(jobs.tolist(), protected, pieces, pool[cell].tolist(), strict=True)):
+        did = _refused(outcome.actions[job], is_protected=is_protected)
+        if lacking:
+            code = "shed" if is_protected else "evicted" if outcome.actions[job] == "evict" else "no_room"
+            yield code, f"{did}: needs at least {lacking} in {ledger.pools[k]}, which others use better"
+        elif over[i].any():
+            yield "queue_ceiling", f"{did}: queue {ledger.queues[queue[i]]!r} would pass its ceiling of {', '.join(_names(ledger, over[i]))}"
+        else:
+            yield "no_gain", f"{did}: it would fit, but what is left is reserved for a queue's guarantee, or running it adds no value"
 
 
-def _too_large(ledger: Ledger, job: int) -> str:
-    """Name the first stage that fits nowhere, and what it lacks in the pool that comes closest."""
+def _lacking(outcome: _Outcome, cells: _Indices, is_short: _Flags) -> Iterator[str]:
+    """Yield, per cell, what it needs and what is left of the resources that are short."""
+    pools, amounts, flags = outcome.program.cell_pool[cells].tolist(), outcome.program.amount[cells].tolist(), is_short.tolist()
+    left, scale = outcome.left.tolist(), outcome.program.scale.astype(np.float64).tolist()
+    names = [resource.name for resource in outcome.ledger.resources]
+    known: dict[tuple[int, int, float], str] = {}
+    for k, row, flag in zip(pools, amounts, flags, strict=True):
+        pieces = []
+        for r, (amount, is_lacking) in enumerate(zip(row, flag, strict=True)):
+            if is_lacking:
+                piece = known.get((k, r, amount))
+                if piece is None:
+                    needed, rest = (outcome.written.one(r, round(quantity * scale[r])) for quantity in (amount, left[k][r]))
+                    piece = known[k, r, amount] = f"{needed} {names[r]} ({rest} left)"
+                pieces.append(piece)
+        yield ", ".join(pieces)
+
+
+def _too_large(outcome: _Outcome, jobs: _Indices) -> Iterator[_Sentence]:
+    """Say why jobs wait that could not run in an empty cluster: name the first stage that fits nowhere, and what it lacks where it comes closest."""
+    program = outcome.program
+    for job, j, is_protected in zip(jobs.tolist(), program.job_order[jobs].tolist(), (program.lost[jobs] > 0).tolist(), strict=True):
+        yield "never_fits", f"{_refused(outcome.actions[job], is_protected=is_protected)}: {_misfit(outcome.ledger, j)}"
+
+
+def _misfit(ledger: Ledger, job: int) -> str:
     for s in ledger.stage_of[job]:
         shortages = []
         for k, _ in ledger.allowed[s]:
@@ -124,5 +207,9 @@ def _too_large(ledger: Ledger, job: int) -> str:
     return "its quotas, units and memory per card leave no way to run it in any pool it may use"
 
 
-def _write(ledger: Ledger, program: Program, r: int, amount: float) -> str:
-    return str(ledger.resources[r].write(round(float(amount) * float(program.scale[r]))))
+def _refused(action: Action, *, is_protected: bool) -> str:
+    return "is shed though protected" if is_protected else "is evicted" if action == "evict" else "waits"
+
+
+def _names(ledger: Ledger, is_named: _Flags) -> list[str]:
+    return [ledger.resources[r].name for r in np.flatnonzero(is_named).tolist()]

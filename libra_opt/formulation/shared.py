@@ -16,6 +16,9 @@ __all__ = ["SharedRows", "shared_rows"]
 
 _Floats = npt.NDArray[np.float64]
 
+_HAIR = 1e-12
+"""Relative slack for rounding, far below one step."""
+
 
 @dataclass(frozen=True)
 class SharedRows:
@@ -39,6 +42,8 @@ class SharedRows:
         R12; infinity without a budget.
     total
         Capacity per resource over all pools, shape ``(n_resources,)``.
+    step_ms
+        R11's charges are whole multiples of this many milliseconds; 1 where nothing is charged.
     """
 
     capacity: _Floats
@@ -49,6 +54,12 @@ class SharedRows:
     nominal: _Floats
     budget_ms: float
     total: _Floats
+    step_ms: float
+
+    def most_ms(self, over_seconds: float = 0.0) -> float:
+        """Return the most that charges can add up to within the budget and what may be spent over it: a whole number of steps."""
+        allowed = self.budget_ms + 1000 * over_seconds
+        return float(np.floor(allowed / self.step_ms * (1 + _HAIR)) * self.step_ms) if np.isfinite(allowed) else allowed
 
 
 def shared_rows(ledger: Ledger, tables: Tables, curves: ServiceCurves, ways: Ways, budget_seconds: float | None) -> SharedRows:
@@ -75,7 +86,13 @@ def shared_rows(ledger: Ledger, tables: Tables, curves: ServiceCurves, ways: Way
     floor = np.zeros_like(ceiling)
     floor[:-1] = _guarantee_floors(ledger, tables, curves, ways)
     budget = np.inf if budget_seconds is None else float(round(budget_seconds * 1000))
-    return SharedRows(capacity, ceiling, reserved, np.asarray(reserved.any(axis=0)), floor, nominal, budget, capacity.sum(axis=0))
+    return SharedRows(capacity, ceiling, reserved, np.asarray(reserved.any(axis=0)), floor, nominal, budget, capacity.sum(axis=0), _step_ms(tables))
+
+
+def _step_ms(tables: Tables) -> float:
+    """Return the largest number of milliseconds of which all charges of jobs that run are whole multiples (R11)."""
+    charges = [table[tables.running] for table in (tables.evict_ms, tables.migrate_ms, tables.resize_ms)]
+    return float(np.gcd.reduce(np.concatenate([table.ravel() for table in charges]).astype(np.int64), initial=0)) or 1.0
 
 
 def _guarantee_floors(ledger: Ledger, tables: Tables, curves: ServiceCurves, ways: Ways) -> _Floats:
@@ -84,8 +101,7 @@ def _guarantee_floors(ledger: Ledger, tables: Tables, curves: ServiceCurves, way
     nominal = np.array(ledger.nominal, dtype=np.float64).reshape(n_queues, n)
     if not nominal.any():
         return np.zeros((n_queues, n))
-    speeds: dict[int, float] = {}
-    fastest = np.array([speeds.setdefault(id(ledger.allowed[s]), _fastest(ledger.allowed[s])) for s in tables.stage.tolist()])
+    fastest = np.array([_fastest(allowed) for allowed in tables.placings])[tables.placing]
     used = tables.demand * (np.minimum(1.0, curves.top) / fastest)[:, None]
     wanted = np.maximum(np.maximum(tables.lo, tables.need), used)
     units = wanted / tables.unit

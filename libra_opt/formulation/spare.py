@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from libra_opt.domain.ledger import CARD_MEMORY, Ledger
 from libra_opt.domain.quantity import UNLIMITED
+from libra_opt.formulation.tables import Tables
 
 __all__ = ["share_spare"]
 
@@ -16,43 +17,50 @@ _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
 
-def share_spare(ledger: Ledger, stage: _Indices, pool: _Indices, amount: _Ints) -> _Ints:
+def share_spare(ledger: Ledger, tables: Tables, stage: _Indices, pool: _Indices, amount: _Ints) -> _Ints:
     """Return the amounts with the spare handed out.
 
     Parameters
     ----------
+    tables
+        The ledger's arrays.
     stage, pool
         Running stages in canonical order and where they sit, shape ``(n,)``.
     amount
         What they hold, in quanta, shape ``(n, n_resources)``.
     """
+    if not len(stage):
+        return amount
     amount = amount.copy()
-    job = np.repeat(np.arange(len(ledger.jobs)), [len(rows) for rows in ledger.stage_of])[stage] if len(stage) else stage
-    queue = np.array(ledger.job_queue, dtype=np.intp)[job] if len(stage) else stage
-    for r, resource in enumerate(ledger.resources):
-        if not len(stage) or not resource.compressible or resource.costly:
-            continue
-        follows = np.array([ledger.resize_ms[j][r] == 0 for j in job])
-        demand = np.array([ledger.demand[s][r] for s in stage], dtype=np.float64)
-        unit = np.array([ledger.unit[s][r] for s in stage], dtype=np.int64)
-        caps = _caps(ledger, stage, r, demand, unit)
-        is_tied = np.array([resource.name == CARD_MEMORY and ledger.card_ratio[k] is not None for k in pool])
-        room = np.where(follows & (demand > 0) & ~is_tied, np.maximum(0, caps - amount[:, r]), 0)
+    job = tables.stage_job[stage]
+    queue = tables.queue[job]
+    is_exclusive = np.array([ratio is not None for ratio in ledger.card_ratio], dtype=np.bool_)[pool]
+    for r in np.flatnonzero(tables.compressible & ~tables.costly).tolist():
+        follows = tables.resize_ms[job, r] == 0
+        demand, unit = tables.demand[stage, r], tables.unit[stage, r]
+        is_tied = is_exclusive & (ledger.resources[r].name == CARD_MEMORY)
+        open_to = follows & (demand > 0) & ~is_tied
+        room = np.where(open_to, np.maximum(0, _caps(ledger, tables, stage, r) - amount[:, r]), 0)
+        used = np.zeros(len(ledger.pools), dtype=np.int64)
+        np.add.at(used, pool, amount[:, r])
         extra = np.zeros(len(stage), dtype=np.int64)
-        for k in np.unique(pool):
-            here = np.flatnonzero((pool == k) & (room >= unit))
-            left = ledger.capacity[k][r] - int(amount[pool == k, r].sum())
-            extra[here] = _fill(demand[here], room[here], unit[here], left)
+        able = np.flatnonzero(room >= unit)
+        for k in np.unique(pool).tolist():
+            here = able[pool[able] == k]
+            extra[here] = _fill(demand[here], room[here], unit[here], ledger.capacity[k][r] - int(used[k]))
         amount[:, r] += _within_queues(ledger, r, queue, unit, amount[:, r], extra)
     return amount
 
 
-def _caps(ledger: Ledger, stage: _Indices, r: int, demand: _Floats, unit: _Ints) -> _Ints:
-    highest = np.array([max(ledger.intensity[s], default=1.0) for s in stage])
+def _caps(ledger: Ledger, tables: Tables, stage: _Indices, r: int) -> _Ints:
+    """R14: return the most of a resource each stage may hold, shape ``(n,)``."""
+    caps = tables.hi[stage, r]
+    free = np.flatnonzero(caps == UNLIMITED)
+    demand, unit = tables.demand[stage[free], r], tables.unit[stage[free], r]
+    highest = np.array([max(ledger.intensity[s], default=1.0) for s in tables.stage[stage[free]].tolist()])
     units = np.minimum(demand * highest / unit, 4e18 / unit)
-    peak = np.ceil(units - 1e-9 * np.maximum(1.0, units)).astype(np.int64) * unit
-    stated = np.array([ledger.hi[s][r] for s in stage], dtype=np.int64)
-    return np.where(stated == UNLIMITED, peak, stated)
+    caps[free] = np.ceil(units - 1e-9 * np.maximum(1.0, units)).astype(np.int64) * unit
+    return np.asarray(caps)
 
 
 def _fill(demand: _Floats, room: _Ints, unit: _Ints, left: int) -> _Ints:
@@ -81,20 +89,25 @@ def _fill(demand: _Floats, room: _Ints, unit: _Ints, left: int) -> _Ints:
 
 def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _Ints, extra: _Ints) -> _Ints:
     """R10: cut the extras of a queue to what its ceiling leaves, and all to what the reserves leave."""
-    used = [0] * (len(ledger.queues) + 1)
-    for q in range(-1, len(ledger.queues)):
-        inside = queue == q
-        used[q] = int(held[inside].sum())
-        if q >= 0 and ledger.ceiling[q][r] != UNLIMITED:
-            allowed, wanted = ledger.ceiling[q][r] - used[q], int(extra[inside].sum())
-            if wanted > allowed:
-                extra[inside] = _cut(extra[inside], unit[inside], max(0, allowed) / wanted)
-    if not any(row[r] for row in ledger.reserved):
+    used, wanted = _per_queue(ledger, queue, held), _per_queue(ledger, queue, extra)
+    for q, ceiling in enumerate(ledger.ceiling):
+        allowed = ceiling[r] - used[q]
+        if ceiling[r] != UNLIMITED and wanted[q] > allowed:
+            inside = queue == q
+            extra[inside] = _cut(extra[inside], unit[inside], max(0, allowed) / wanted[q])
+    available, promised = sum(row[r] for row in ledger.capacity), sum(row[r] for row in ledger.reserved)
+    if not promised:
         return extra
+    reserved = [row[r] * available // promised if promised > available else row[r] for row in ledger.reserved]
+
+    def holds(cut: _Ints) -> bool:
+        *lent, outside = _per_queue(ledger, queue, held + cut)
+        return outside + sum(map(max, lent, reserved)) <= available
+
     share, step = 1.0, 0.5
     cut = extra
     for _ in range(32):
-        if _reserves_hold(ledger, r, queue, held + cut):
+        if holds(cut):
             if share == 1.0:
                 break
             share += step
@@ -102,18 +115,16 @@ def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _
             share -= step
         step /= 2
         cut = _cut(extra, unit, share)
-    return cut if _reserves_hold(ledger, r, queue, held + cut) else np.zeros_like(extra)
+    return cut if holds(cut) else np.zeros_like(extra)
+
+
+def _per_queue(ledger: Ledger, queue: _Indices, amount: _Ints) -> list[int]:
+    """Return the amounts of each queue's stages together, last those outside every queue."""
+    together = np.zeros(len(ledger.queues) + 1, dtype=np.int64)
+    np.add.at(together, queue, amount)
+    return together.tolist()
 
 
 def _cut(extra: _Ints, unit: _Ints, share: float) -> _Ints:
     cut = np.floor(extra * share).astype(np.int64)
     return np.asarray(cut - cut % unit)
-
-
-def _reserves_hold(ledger: Ledger, r: int, queue: _Indices, held: _Ints) -> bool:
-    available, promised = sum(row[r] for row in ledger.capacity), sum(row[r] for row in ledger.reserved)
-    total = int(held[queue == -1].sum())
-    for q, row in enumerate(ledger.reserved):
-        kept = row[r] * available // promised if promised > available else row[r]
-        total += max(int(held[queue == q].sum()), kept)
-    return total <= available

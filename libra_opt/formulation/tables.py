@@ -1,12 +1,16 @@
 """The ledger's stage rows as arrays, made once, in canonical order: jobs by id, each job's stages as given."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS, Ledger
 from libra_opt.domain.quantity import UNLIMITED
+from libra_opt.formulation.runs import spans
 
 __all__ = ["Tables", "tabulate"]
 
@@ -36,6 +40,8 @@ class Tables:
         Quanta, shape ``(n_stages, n_resources)``.
     holds, here
         Whether a stage holds something, and in which pool, shape ``(n_stages,)``.
+    placing, placings
+        Of every stage position, which of the distinct `placings` it has, shape ``(n_stages,)``; each is pairs of an allowed pool and its speed.
     resize_ms
         R11, shape ``(n_jobs, n_resources)``.
     evict_ms, migrate_ms
@@ -52,6 +58,8 @@ class Tables:
         (p, q) of R9, ``cards * p >= memory * q``; (1, 0) where cards are not exclusive; shape ``(n_pools, 2)``.
     compressible, costly
         Shape ``(n_resources,)``.
+    is_demanded, has_units
+        Of which resources some stage has a demand, or a unit of more than one quantum, shape ``(n_resources,)``.
     limited
         Of which resources some queue has a ceiling or a reserve, shape ``(n_resources,)``.
     card, memory
@@ -70,6 +78,8 @@ class Tables:
     demand: _Floats
     holds: _Flags
     here: _Indices
+    placing: _Indices
+    placings: tuple[tuple[tuple[int, Fraction], ...], ...]
     resize_ms: _Ints
     evict_ms: _Floats
     migrate_ms: _Floats
@@ -81,6 +91,8 @@ class Tables:
     card_ratio: _Floats
     compressible: _Flags
     costly: _Flags
+    is_demanded: _Flags
+    has_units: _Flags
     limited: _Flags
     card: int
     memory: int
@@ -94,45 +106,54 @@ class Tables:
 def tabulate(ledger: Ledger) -> Tables:
     """Return the arrays of a ledger."""
     n = ledger.n_resources
-    order = sorted(range(len(ledger.jobs)), key=ledger.jobs.__getitem__)
-    stage = np.array([s for j in order for s in ledger.stage_of[j]], dtype=np.intp)
-    counts = np.array([len(ledger.stage_of[j]) for j in order], dtype=np.intp)
+    order = np.array(sorted(range(len(ledger.jobs)), key=ledger.jobs.__getitem__), dtype=np.intp)
+    begins = np.array([rows.start for rows in ledger.stage_of], dtype=np.intp)
+    counts = np.diff(np.append(begins, len(ledger.lo)))[order]
+    stage = spans(begins[order], begins[order] + counts)[0]
     nothing = (0,) * n
     names = [resource.name for resource in ledger.resources]
     has_cards = CARDS in names and CARD_MEMORY in names
-    queue = np.array([ledger.job_queue[j] for j in order], dtype=np.intp)
-
-    def rows(values: list[tuple[int, ...]]) -> _Ints:
-        return np.array(values, dtype=np.int64).reshape(-1, n)[stage] if len(stage) else np.zeros((0, n), dtype=np.int64)
-
+    queue = np.array(ledger.job_queue, dtype=np.intp)[order]
+    kinds: dict[int, int] = {}
+    placing = [kinds.setdefault(id(allowed), len(kinds)) for allowed in ledger.allowed]
+    placings = {id(allowed): allowed for allowed in ledger.allowed}
+    demand, unit = _matrix(ledger.demand, n)[stage].astype(np.float64), _matrix(ledger.unit, n)[stage]
     return Tables(
-        job_order=np.array(order, dtype=np.intp),
+        job_order=order,
         stage=stage,
         stage_job=np.repeat(np.arange(len(order)), counts),
         first_stage=np.append(0, np.cumsum(counts)).astype(np.intp),
-        lo=rows(ledger.lo),
-        hi=rows(ledger.hi),
-        unit=rows(ledger.unit),
-        need=rows(ledger.need),
-        held=rows([held or nothing for held in ledger.current]),
-        demand=rows(ledger.demand).astype(np.float64),
-        holds=np.array([ledger.current[s] is not None for s in stage], dtype=np.bool_),
-        here=np.array([ledger.current_pool[s] for s in stage], dtype=np.intp),
-        resize_ms=np.array([ledger.resize_ms[j] for j in order], dtype=np.int64).reshape(-1, n),
-        evict_ms=np.array([ledger.evict_ms[j] for j in order], dtype=np.float64),
-        migrate_ms=np.array([ledger.migrate_ms[j] for j in order], dtype=np.float64),
+        lo=_matrix(ledger.lo, n)[stage],
+        hi=_matrix(ledger.hi, n)[stage],
+        unit=unit,
+        need=_matrix(ledger.need, n)[stage],
+        held=_matrix([held or nothing for held in ledger.current], n)[stage],
+        demand=demand,
+        holds=np.array([held is not None for held in ledger.current], dtype=np.bool_)[stage],
+        here=np.array(ledger.current_pool, dtype=np.intp)[stage],
+        placing=np.array(placing, dtype=np.intp)[stage],
+        placings=tuple(placings[kind] for kind in kinds),
+        resize_ms=_matrix(ledger.resize_ms, n)[order],
+        evict_ms=np.array(ledger.evict_ms, dtype=np.float64)[order],
+        migrate_ms=np.array(ledger.migrate_ms, dtype=np.float64)[order],
         queue=np.where(queue >= 0, queue, len(ledger.queues)),
-        running=np.array([ledger.running[j] for j in order], dtype=np.bool_),
-        protected=np.array([ledger.protected[j] for j in order], dtype=np.bool_),
-        capacity=np.array(ledger.capacity, dtype=np.int64).reshape(-1, n),
-        ceiling=np.array([*ledger.ceiling, (UNLIMITED,) * n], dtype=np.int64),
+        running=np.array(ledger.running, dtype=np.bool_)[order],
+        protected=np.array(ledger.protected, dtype=np.bool_)[order],
+        capacity=_matrix(ledger.capacity, n),
+        ceiling=_matrix([*ledger.ceiling, (UNLIMITED,) * n], n),
         card_ratio=np.array([(1, 0) if pair is None else pair for pair in ledger.card_ratio], dtype=np.float64).reshape(-1, 2),
         compressible=np.array([resource.compressible for resource in ledger.resources], dtype=np.bool_),
         costly=np.array([resource.costly for resource in ledger.resources], dtype=np.bool_),
+        is_demanded=np.asarray(demand.any(axis=0)),
+        has_units=np.asarray((unit > 1).any(axis=0)),
         limited=_limited(ledger),
         card=names.index(CARDS) if has_cards else -1,
         memory=names.index(CARD_MEMORY) if has_cards else -1,
     )
+
+
+def _matrix(rows: Sequence[tuple[int, ...]], width: int) -> _Ints:
+    return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows) * width).reshape(-1, width)
 
 
 def _limited(ledger: Ledger) -> _Flags:

@@ -5,12 +5,12 @@ R9 as far as memory is fixed), and which resources stay exactly as they are (R14
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from libra_opt.domain.ledger import Ledger
+from libra_opt.formulation.runs import ramp, spans
 from libra_opt.formulation.tables import Tables
 
 __all__ = ["Ways", "cards_for", "placements"]
@@ -64,37 +64,44 @@ def placements(ledger: Ledger, tables: Tables) -> Ways:
 
 
 def _enumerate(ledger: Ledger, tables: Tables) -> tuple[_Indices, _Indices, _Floats, npt.NDArray[np.bool_]]:
+    """Return stage, pool, speed and which resources are kept, of all ways, feasible or not."""
     by_name = np.argsort(np.argsort(ledger.pools)).tolist() if ledger.pools else []
-    sorted_options: dict[int, list[tuple[int, float]]] = {}
-    stages: list[int] = []
-    pools: list[int] = []
-    speeds: list[float] = []
-    masks: list[int] = []
-    kinds: dict[tuple[bool, ...], int] = {(False,) * ledger.n_resources: 0}
-    holds, here, job = tables.holds.tolist(), tables.here.tolist(), tables.stage_job.tolist()
-    order = tables.job_order.tolist()
-    for position, s in enumerate(tables.stage.tolist()):
-        allowed = ledger.allowed[s]
-        options = sorted_options.get(id(allowed))
-        if options is None:
-            options = sorted(((k, float(v)) for k, v in allowed), key=lambda option: by_name[option[0]])
-            sorted_options[id(allowed)] = options
-        for k, v in options:
-            if holds[position] and k == here[position]:
-                for mode in _modes(ledger.resize_ms[order[job[position]]]):
-                    stages.append(position)
-                    pools.append(k)
-                    speeds.append(v)
-                    masks.append(kinds.setdefault(mode, len(kinds)))
-            stages.append(position)
-            pools.append(k)
-            speeds.append(v)
-            masks.append(0)
-    kept = np.array(list(kinds), dtype=np.bool_).reshape(len(kinds), ledger.n_resources)[np.array(masks, dtype=np.intp)]
-    return np.array(stages, dtype=np.intp), np.array(pools, dtype=np.intp), np.array(speeds, dtype=np.float64), kept
+    options = [sorted(((k, float(v)) for k, v in allowed), key=lambda option: by_name[option[0]]) for allowed in tables.placings]
+    ends = np.cumsum([len(some) for some in options], dtype=np.intp)
+    begins = np.append(0, ends)[:-1]
+    option = spans(begins[tables.placing], ends[tables.placing])[0]
+    stage = np.repeat(np.arange(len(tables.stage)), (ends - begins)[tables.placing])
+    pool = np.array([k for some in options for k, _ in some], dtype=np.intp)[option]
+    speed = np.array([v for some in options for _, v in some], dtype=np.float64)[option]
+    masks, first_mask, charge = _keeps(tables)
+    job = tables.stage_job[stage]
+    is_here = tables.holds[stage] & (pool == tables.here[stage])
+    n_kept = np.where(is_here, np.diff(first_mask)[charge[job]], 0)
+    row = np.repeat(np.arange(len(stage)), n_kept + 1)
+    nth = ramp(n_kept + 1)
+    mask = np.where(nth < n_kept[row], first_mask[charge[job[row]]] + nth, len(masks) - 1)
+    return stage[row], pool[row], speed[row], masks[mask]
 
 
-@lru_cache(maxsize=1024)
+def _keeps(tables: Tables) -> tuple[npt.NDArray[np.bool_], _Indices, _Indices]:
+    """R14: return which resources a stage may keep, for every distinct row of resize charges one mask per amount kept, and last the mask of nothing kept.
+
+    Returns
+    -------
+    masks
+        Shape ``(n_masks, n_resources)``.
+    first_mask
+        Where the masks of each kind of charges begin, shape ``(n_kinds + 1,)``.
+    charge
+        The kind of every job's charges, shape ``(n_jobs,)``.
+    """
+    kinds: dict[tuple[int, ...], int] = {}
+    charge = [kinds.setdefault(tuple(charges), len(kinds)) for charges in tables.resize_ms.tolist()]
+    modes = [_modes(charges) for charges in kinds]
+    masks = np.array([*(mode for some in modes for mode in some), (False,) * tables.resize_ms.shape[1]], dtype=np.bool_)
+    return masks, np.cumsum([0, *(len(some) for some in modes)], dtype=np.intp), np.array(charge, dtype=np.intp)
+
+
 def _modes(resize_ms: tuple[int, ...]) -> tuple[tuple[bool, ...], ...]:
     thresholds = sorted({0, *resize_ms})[:-1]
     return tuple(tuple(charge > threshold for charge in resize_ms) for threshold in thresholds)

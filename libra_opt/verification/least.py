@@ -1,6 +1,7 @@
 """R14: a stage holds the least that its job's service asks for, but for what it keeps and for spare that is handed out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from operator import ge, sub
 
 from libra_opt.domain import Ledger
 from libra_opt.domain.quantity import UNLIMITED
@@ -9,59 +10,76 @@ from libra_opt.verification.reading import Reading, Vector
 from libra_opt.verification.report import Broken
 from libra_opt.verification.service import Measured, Ratio, largest_intensity
 
-__all__ = ["follows_freely", "least_amount", "released"]
+__all__ = ["asked_amounts", "least_amount", "released", "spare_resources"]
 
 
-def follows_freely(ledger: Ledger, j: int, r: int) -> bool:
-    """Say whether a resource of a job is one of which spare is handed out: compressible, not costly, free to change."""
-    resource = ledger.resources[r]
-    return resource.compressible and not resource.costly and ledger.resize_ms[j][r] == 0
+def spare_resources(ledger: Ledger) -> list[int]:
+    """Return the resources of which spare is handed out to jobs that pay nothing for changing them: compressible and not costly."""
+    return [r for r, resource in enumerate(ledger.resources) if resource.compressible and not resource.costly]
 
 
-def least_amount(reading: Reading, s: int, r: int, pace: Ratio) -> int:
-    """Return the least a placed stage can hold of a resource at a pace level, in quanta, given the memory it holds."""
+def asked_amounts(reading: Reading, measured: Measured) -> list[Sequence[int]]:
+    """Return what the stages of jobs that run and could be read cannot do without at their pace level, given the memory they hold.
+
+    Returns
+    -------
+    list
+        ``[s][r]``: quanta, before they are rounded up to whole units; empty for the other stages.
+    """
     ledger = reading.ledger
+    asked: list[Sequence[int]] = [()] * len(ledger.lo)
+    for j, stages in enumerate(ledger.stage_of):
+        if reading.runs[j] and reading.sound[j]:
+            for s in stages:
+                asked[s] = _asked(reading, s, measured.pace[s])
+    return asked
+
+
+def _asked(reading: Reading, s: int, pace: Ratio) -> list[int]:
+    ledger, cards = reading.ledger, reading.cards
     vn, vd = reading.speed[s]
-    amount = max(ledger.lo[s][r], ledger.need[s][r], -(-ledger.demand[s][r] * pace[0] * vd // (pace[1] * vn)))
-    if r == reading.cards:
-        amount = max(amount, _cards_for_memory(reading, s))
-    unit = ledger.unit[s][r]
-    return amount if unit == 1 else -(-amount // unit) * unit
+    p, q = pace[0] * vd, pace[1] * vn
+    asked = list(map(max, ledger.lo[s], ledger.need[s]))
+    for r, d in enumerate(ledger.demand[s]):
+        if d and asked[r] * q < d * p:
+            asked[r] = -(-d * p // q)
+    if cards >= 0 and ledger.card_ratio[reading.pool[s]] is not None:
+        asked[cards] = max(asked[cards], _cards_for_memory(reading, s))
+    return asked
 
 
-def released(reading: Reading, measured: Measured) -> Iterator[Broken]:
+def least_amount(asked: int, unit: int) -> int:
+    """Return the least a stage can hold of a resource of which it asks so much, in quanta."""
+    return asked if unit == 1 else -(-asked // unit) * unit
+
+
+def released(reading: Reading, asked: Sequence[Sequence[int]]) -> Iterator[Broken]:
     """R14: no stage holds more than its least, what it keeps, or spare up to its cap.
 
     An amount is the least when one unit less falls below the minimum, the need, the pace level or the memory on its cards. Keeping is for a
     resource whose change costs more than what the stage pays; spare is for resources that follow freely.
     """
     ledger = reading.ledger
-    rows = range(ledger.n_resources)
+    spare = spare_resources(ledger) if reading.state.options.spare else ()
     for j, stages in enumerate(ledger.stage_of):
         if not (reading.runs[j] and reading.sound[j]):
             continue
+        charges = ledger.resize_ms[j]
+        free = [r for r in spare if not charges[r]]
         for s in stages:
-            held = reading.held[s] or ()
-            lo, need, unit, demand = ledger.lo[s], ledger.need[s], ledger.unit[s], ledger.demand[s]
-            vn, vd = reading.speed[s]
-            p, q = measured.pace[s]
-            p, q = p * vd, q * vn
-            for r in rows:
-                below = held[r] - unit[r]
-                if below < lo[r] or below < need[r] or below * q < demand[r] * p:
-                    continue
-                if r == reading.cards and below < _cards_for_memory(reading, s):
-                    continue
-                yield from _surplus(reading, measured, s, r, held)
+            held, unit = reading.held[s] or (), ledger.unit[s]
+            below = tuple(map(sub, held, unit))
+            if any(map(ge, below, asked[s])):
+                for r, enough in enumerate(asked[s]):
+                    if below[r] >= enough:
+                        yield from _surplus(reading, s, r, least_amount(enough, unit[r]), is_spare=r in free)
 
 
-def _surplus(reading: Reading, measured: Measured, s: int, r: int, held: Vector) -> Iterator[Broken]:
+def _surplus(reading: Reading, s: int, r: int, least: int, *, is_spare: bool) -> Iterator[Broken]:
     """Judge an amount that is above the least."""
-    ledger = reading.ledger
-    j = reading.job_of[s]
-    most = least_amount(reading, s, r, measured.pace[s])
-    meaning = "the least at its service,"
-    if reading.state.options.spare and ledger.demand[s][r] and follows_freely(ledger, j, r):
+    ledger, held = reading.ledger, reading.held[s] or ()
+    most, meaning = least, "the least at its service,"
+    if is_spare and ledger.demand[s][r]:
         cap = _spare_cap(ledger, s, r)
         if cap > most:
             most, meaning = cap, "the least at its service and what spare may add,"

@@ -1,15 +1,17 @@
 """The objective in its strict order, tiers 1 to 4, recomputed from the plan and the prose."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import fsum
 
 from libra_opt.domain import Job, Ledger
-from libra_opt.verification.least import follows_freely, least_amount
+from libra_opt.verification.least import least_amount, spare_resources
 from libra_opt.verification.moves import budget_ms
-from libra_opt.verification.reading import Reading
+from libra_opt.verification.reading import Reading, Vector
 from libra_opt.verification.report import Tiers
 from libra_opt.verification.service import Measured, Ratio, curve_of_stage
+from libra_opt.verification.usage import total
 
 __all__ = ["Counted", "count", "worths"]
 
@@ -28,8 +30,8 @@ class Counted:
     gross: float
 
 
-def count(reading: Reading, measured: Measured, charges: Sequence[int], worth: Sequence[float]) -> Counted:
-    """Recompute the tiers of a plan from its services, its charges in ms and the worth of each job."""
+def count(reading: Reading, measured: Measured, asked: Sequence[Sequence[int]], charges: Sequence[int], worth: Sequence[float]) -> Counted:
+    """Recompute the tiers of a plan from its services, what they ask, its charges in ms and the worth of each job."""
     allowed = budget_ms(reading)
     spread_ms = 1000 * reading.state.period.seconds * reading.state.options.hold_periods
     gains = [a * (p / q) for a, (p, q) in zip(worth, measured.service, strict=True)]
@@ -37,7 +39,7 @@ def count(reading: Reading, measured: Measured, charges: Sequence[int], worth: S
     tiers = Tiers(
         protected_lost=fsum(a for a, protected, runs in zip(worth, reading.ledger.protected, reading.runs, strict=True) if protected and not runs),
         over_budget_seconds=0.0 if allowed is None else max(0, sum(charges) - allowed) / 1000,
-        guarantee_shortfall=_shortfall(reading, measured),
+        guarantee_shortfall=_shortfall(reading, asked),
         value=fsum(gains) - fsum(losses),
     )
     return Counted(tiers, fsum(gains) + fsum(losses))
@@ -48,10 +50,11 @@ def worths(reading: Reading) -> list[float]:
     ledger, options = reading.ledger, reading.state.options
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
     cards_per_quantum = ledger.resources[reading.cards].step.as_integer_ratio() if reading.cards >= 0 else (1, 1)
-    per_class = {job.priority: float(options.priority_base) ** job.priority for job in reading.state.jobs}
+    per_class = {priority: float(options.priority_base) ** priority for priority in {job.priority for job in reading.state.jobs}}
     worth = []
+    seconds = reading.state.period.seconds
     for j, job in enumerate(reading.state.jobs):
-        work = _stated_work(job, options.throughput, reading.state.period.seconds)
+        work = _stated_work(job, options.throughput, seconds)
         if work is None:
             work = _cards_of_work(reading, j, totals, cards_per_quantum)
         worth.append(job.weight * per_class[job.priority] * work)
@@ -61,7 +64,7 @@ def worths(reading: Reading) -> list[float]:
 def _stated_work(job: Job, throughput: str, seconds: float) -> float | None:
     if throughput == "jobs":
         return seconds / job.remaining if job.remaining else None
-    rate = {"steps": job.rates.steps, "trajectories": job.rates.trajectories, "tokens": job.rates.tokens}[throughput]
+    rate: float | None = getattr(job.rates, throughput)
     return None if rate is None else seconds * rate
 
 
@@ -80,7 +83,7 @@ def _cards_of_work(reading: Reading, j: int, totals: Sequence[int], cards_per_qu
     return share * (totals[cards] * p / q) if cards >= 0 and totals[cards] else share
 
 
-def _shortfall(reading: Reading, measured: Measured) -> float:
+def _shortfall(reading: Reading, asked: Sequence[Sequence[int]]) -> float:
     """Tier 3: what guarantees are owed and not given, as shares of the nominal quotas."""
     ledger = reading.ledger
     if not any(map(any, ledger.nominal)):
@@ -88,36 +91,48 @@ def _shortfall(reading: Reading, measured: Measured) -> float:
     members: list[list[int]] = [[] for _ in range(len(ledger.queues) + 1)]
     for j, q in enumerate(ledger.job_queue):
         members[q].append(j)
+
+    @cache
+    def can_run(j: int) -> bool:
+        return all(ledger.fits_alone(s) for s in ledger.stage_of[j])
+
     missing = []
     for q, nominal in enumerate(ledger.nominal):
-        for r, quota in enumerate(nominal):
-            got = _given(reading, measured, members[q], r) if quota else 0
-            owed = _owed(ledger, members[q], r, quota) if got < quota else 0
+        given = _given(reading, asked, members[q]) if any(nominal) else nominal
+        for r, (quota, got) in enumerate(zip(nominal, given, strict=True)):
+            owed = _owed(ledger, members[q], can_run, r, quota) if got < quota else 0
             if owed > got:
                 missing.append((owed - got) / quota)
     return fsum(missing)
 
 
-def _given(reading: Reading, measured: Measured, jobs: Sequence[int], r: int) -> int:
-    """Return what the jobs of a queue hold of a resource; of one that follows freely only the least at their service."""
+def _given(reading: Reading, asked: Sequence[Sequence[int]], jobs: Sequence[int]) -> Vector:
+    """Return what the jobs of a queue hold together; of what follows freely only the least at their service."""
     ledger = reading.ledger
-    got = 0
+    rows: list[Vector] = []
+    spare = spare_resources(ledger)
     for j in jobs:
         if not reading.runs[j]:
             continue
-        spare = reading.sound[j] and follows_freely(ledger, j, r)
+        charges = ledger.resize_ms[j]
+        free = [r for r in spare if not charges[r]] if reading.sound[j] else ()
         for s in ledger.stage_of[j]:
             held = reading.held[s]
-            if held is not None:
-                got += least_amount(reading, s, r, measured.pace[s]) if spare else held[r]
-    return got
+            if held is not None and free:
+                counted = list(held)
+                for r in free:
+                    counted[r] = least_amount(asked[s][r], ledger.unit[s][r])
+                rows.append(tuple(counted))
+            elif held is not None:
+                rows.append(held)
+    return total(rows, (0,) * ledger.n_resources)
 
 
-def _owed(ledger: Ledger, jobs: Sequence[int], r: int, quota: int) -> int:
+def _owed(ledger: Ledger, jobs: Sequence[int], can_run: Callable[[int], bool], r: int, quota: int) -> int:
     """Return the smaller of a nominal quota and what the jobs of its queue that can run at all ask for at level 1 within their quotas."""
     asked = 0
     for j in jobs:
-        if not all(ledger.fits_alone(s) for s in ledger.stage_of[j]):
+        if not can_run(j):
             continue
         for s in ledger.stage_of[j]:
             unit, d = ledger.unit[s][r], ledger.demand[s][r]

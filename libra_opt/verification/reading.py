@@ -7,10 +7,12 @@ the demand of stages that brought a history, so that the rules are checked again
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from operator import getitem
 
 from libra_opt.domain import Forecast, Forecasted, Ledger, Plan, PlannedJob, PlannedStage, Resource, StageForecast, State, digest
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS
-from libra_opt.domain.quantity import WrittenAmount, parse
+from libra_opt.domain.quantity import WrittenAmount, parse_ratio
 from libra_opt.verification.report import Broken, Rule
 
 __all__ = ["Reading", "Vector", "read"]
@@ -78,7 +80,7 @@ class Reading:
     def stage_name(self, s: int) -> str:
         """Return job and stage as messages name them."""
         j = self.job_of[s]
-        name = _stage_names(self.state, j)[s - self.ledger.stage_of[j].start]
+        name = self.state.jobs[j].stage_names[s - self.ledger.stage_of[j].start]
         return f"job {self.ledger.jobs[j]!r}, stage {name!r}"
 
 
@@ -119,51 +121,53 @@ class _AmountReader:
     def __init__(self, resources: tuple[Resource, ...], broken: list[Broken]) -> None:
         self.resources = resources
         self.index = {resource.name: r for r, resource in enumerate(resources)}
-        self.known: dict[tuple[str, WrittenAmount], int] = {}
-        self.vectors: dict[tuple[tuple[str, WrittenAmount], ...], Vector] = {}
+        self.names = tuple(self.index)
+        self.known: tuple[dict[WrittenAmount, int], ...] = tuple({} for _ in resources)
         self.broken = broken
+
+    def seen(self, amounts: Mapping[str, WrittenAmount]) -> Vector | None:
+        """Return the amounts in quanta where all resources are named in their order and every amount was read before, else None."""
+        if tuple(amounts) != self.names:
+            return None
+        try:
+            return tuple(map(getitem, self.known, amounts.values()))
+        except KeyError:
+            return None
 
     def vector(self, amounts: Mapping[str, WrittenAmount], where: str, fraction_breaks: Rule) -> Vector | None:
         """Return the amounts in quanta, or None (and list the faults) where one of them cannot be read as whole quanta."""
-        key = tuple(amounts.items())
-        vector = self.vectors.get(key)
-        if vector is None:
-            values = [0] * len(self.resources)
-            readable = True
-            for name, written in key:
-                quanta = self.known.get((name, written))
-                if quanta is None:
-                    quanta = self._read(name, written, f"{where}.{name}", fraction_breaks)
-                if quanta is None:
-                    readable = False
-                else:
-                    values[self.index[name]] = quanta
-            if readable:
-                vector = self.vectors[key] = tuple(values)
-        return vector
+        values = [0] * len(self.resources)
+        readable = True
+        for name, written in amounts.items():
+            r = self.index.get(name, -1)
+            quanta = self.known[r].get(written) if r >= 0 else None
+            if quanta is None:
+                quanta = self._read(name, written, f"{where}.{name}", fraction_breaks)
+            if quanta is None:
+                readable = False
+            else:
+                values[r] = quanta
+        return tuple(values) if readable else None
 
     def _read(self, name: str, written: WrittenAmount, where: str, fraction_breaks: Rule) -> int | None:
-        if name not in self.index:
+        r = self.index.get(name, -1)
+        if r < 0:
             self.broken.append(Broken("format", where, f"unknown resource {name!r}", 1.0))
             return None
-        resource = self.resources[self.index[name]]
+        resource = self.resources[r]
         try:
             quanta = resource.quanta(written, round_up=False)
         except ValueError as error:
             self.broken.append(Broken("format", where, str(error), 1.0))
             return None
-        rest = parse(written, resource.unit) - quanta * resource.step
-        if rest:
+        p, q = parse_ratio(written, resource.unit)
+        step = resource.step
+        if p * step.denominator != quanta * step.numerator * q:
             message = f"{written!r} is not a whole number of quanta of {resource.quantum} {resource.unit}"
-            self.broken.append(Broken(fraction_breaks, where, message, float(rest)))
+            self.broken.append(Broken(fraction_breaks, where, message, float(Fraction(p, q) - quanta * step)))
             return None
-        self.known[name, written] = quanta
+        self.known[r][written] = quanta
         return quanta
-
-
-def _stage_names(state: State, j: int) -> tuple[str, ...]:
-    stages = state.jobs[j].stages
-    return ("main",) if stages is None else tuple(stage.name for stage in stages)
 
 
 def _with_forecast(state: State, plan: Plan, amounts: _AmountReader) -> tuple[Ledger, set[int]]:
@@ -172,7 +176,8 @@ def _with_forecast(state: State, plan: Plan, amounts: _AmountReader) -> tuple[Le
     waiting = set(ledger.uncertain)
     if not waiting and not plan.forecast:
         return ledger, waiting
-    row_of = {(job, name): s for j, job in enumerate(ledger.jobs) for s, name in zip(ledger.stage_of[j], _stage_names(state, j), strict=True) if s in waiting}
+    rows = zip(ledger.jobs, ledger.stage_of, state.jobs, strict=True)
+    row_of = {(job, name): s for job, of_job, asked in rows for s, name in zip(of_job, asked.stage_names, strict=True) if s in waiting}
     found: dict[int, StageForecast] = {}
     for i, entry in enumerate(plan.forecast):
         where = f"forecast[{i}]"
@@ -236,7 +241,7 @@ def _read_jobs(reading: Reading, amounts: _AmountReader) -> None:
 
 
 def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
-    names = _stage_names(reading.state, j)
+    names = reading.state.jobs[j].stage_names
     first = reading.ledger.stage_of[j].start
     for i, stage in enumerate(job.stages):
         place = i if i < len(names) and names[i] == stage.name else names.index(stage.name) if stage.name in names else -1
@@ -253,7 +258,9 @@ def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountRead
 
 def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
     j = reading.job_of[s]
-    held = amounts.vector(stage.resources, f"{reading.stage_path(s)}.resources", "R8")
+    held = amounts.seen(stage.resources)
+    if held is None:
+        held = amounts.vector(stage.resources, f"{reading.stage_path(s)}.resources", "R8")
     k = pools.get(stage.pool, -1)
     reading.pool[s] = k
     reading.held[s] = held
@@ -269,7 +276,7 @@ def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountR
 
 
 def _list_missing(reading: Reading, j: int, given: Counter[str]) -> None:
-    for name in _stage_names(reading.state, j):
+    for name in reading.state.jobs[j].stage_names:
         if not given[name]:
             message = f"job {reading.ledger.jobs[j]!r} runs without its stage {name!r}; all stages run or none"
             reading.broken.append(Broken("R2", f"{reading.job_path(j)}.stages", message, 1.0))

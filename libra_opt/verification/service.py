@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from typing import Final
 
@@ -164,7 +165,8 @@ def curve_of(intensity: Sequence[float], points: _Points | None) -> Curve:
     return Curve(tuple(pieces), scale, (max(positive) * kinks[-1][0], denominator * share_scale), (services[-1], service_scale))
 
 
-def largest_intensity(intensity: Sequence[float]) -> Ratio:
+@lru_cache(maxsize=4096)
+def largest_intensity(intensity: tuple[float, ...]) -> Ratio:
     """Return the highest factor on a demand; 1 where it is certain."""
     return Decimal(repr(max(intensity))).as_integer_ratio() if intensity else (1, 1)
 

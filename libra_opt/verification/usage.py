@@ -12,7 +12,7 @@ from typing import Final
 from libra_opt.domain import Ledger
 from libra_opt.verification.reading import Reading, Vector
 
-__all__ = ["Usage", "Way", "fits", "reserve", "usage"]
+__all__ = ["Usage", "Way", "fits", "reserve", "total", "usage"]
 
 _STEPS: Final = 2000
 """How many placements of a stage are tried before a job is taken not to fit."""
@@ -51,18 +51,24 @@ class Usage:
 def usage(reading: Reading, jobs: Iterable[int]) -> Usage:
     """Add up what `jobs` hold in the plan."""
     ledger = reading.ledger
-    zeros: Vector = (0,) * ledger.n_resources
-    pool, queue = [zeros] * len(ledger.pools), [zeros] * (len(ledger.queues) + 1)
+    in_pool: list[list[Vector]] = [[] for _ in ledger.pools]
+    in_queue: list[list[Vector]] = [[] for _ in range(len(ledger.queues) + 1)]
     for j in jobs:
         if not reading.runs[j]:
             continue
-        q = ledger.job_queue[j]
+        rows = in_queue[ledger.job_queue[j]]
         for s in ledger.stage_of[j]:
             k, held = reading.pool[s], reading.held[s]
             if held is not None and k >= 0:
-                pool[k] = tuple(map(add, pool[k], held))
-                queue[q] = tuple(map(add, queue[q], held))
-    return Usage(tuple(pool), tuple(queue))
+                in_pool[k].append(held)
+                rows.append(held)
+    zeros: Vector = (0,) * ledger.n_resources
+    return Usage(tuple(total(rows, zeros) for rows in in_pool), tuple(total(rows, zeros) for rows in in_queue))
+
+
+def total(rows: Sequence[Vector], nothing: Vector) -> Vector:
+    """Add up vectors; `nothing` where there are none."""
+    return tuple(map(sum, zip(*rows, strict=True))) if rows else nothing
 
 
 def reserve(ledger: Ledger) -> list[tuple[int, list[int], int]]:

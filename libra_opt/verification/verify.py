@@ -5,7 +5,7 @@ from itertools import chain
 from libra_opt.domain import Plan, State
 from libra_opt.verification import moves, rules
 from libra_opt.verification.certificate import certified
-from libra_opt.verification.least import released
+from libra_opt.verification.least import asked_amounts, released
 from libra_opt.verification.objective import count, worths
 from libra_opt.verification.reading import read
 from libra_opt.verification.report import Report
@@ -32,10 +32,11 @@ def verify(state: State, plan: Plan) -> Report:
     """
     reading = read(state, plan)
     measured = measure(reading)
+    asked = asked_amounts(reading, measured)
     used = usage(reading, range(len(reading.ledger.jobs)))
     charges = moves.charges(reading)
     worth = worths(reading)
-    counted = count(reading, measured, charges, worth)
+    counted = count(reading, measured, asked, charges, worth)
     broken = chain(
         reading.broken,
         moves.actions(reading),
@@ -50,7 +51,7 @@ def verify(state: State, plan: Plan) -> Report:
         rules.ceilings(reading, used),
         moves.budget(reading, used, charges),
         moves.protection(reading, worth),
-        released(reading, measured),
+        released(reading, asked),
         certified(reading, counted),
     )
     return Report(tuple(broken), counted.tiers)
