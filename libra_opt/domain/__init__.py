@@ -6,7 +6,8 @@ from libra_opt.domain.document import digest, read_plan, read_state, write
 from libra_opt.domain.forecast import Forecast, StageForecast
 from libra_opt.domain.job import Allocation, Job, PreemptionCost, Rates, Stage
 from libra_opt.domain.ledger import Ledger
-from libra_opt.domain.options import Options
+from libra_opt.domain.observation import Observation
+from libra_opt.domain.options import ForecastOptions, Options
 from libra_opt.domain.plan import Certificate, Forecasted, Plan, PlannedJob, PlannedStage, Price, Reason, Tier
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 from libra_opt.domain.state import About, Period, State
@@ -18,9 +19,11 @@ __all__ = [
     "Amounts",
     "Certificate",
     "Forecast",
+    "ForecastOptions",
     "Forecasted",
     "Job",
     "Ledger",
+    "Observation",
     "Options",
     "Period",
     "Plan",

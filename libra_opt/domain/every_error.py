@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from libra_opt.domain.base import Value
-from libra_opt.domain.faults import Location, values_in
+from libra_opt.domain.faults import Location
 
 __all__ = ["every_error"]
 
@@ -49,8 +49,8 @@ def _errors_of(kind: type[Value], content: object, loc: Location) -> Iterator[Er
 @cache
 def _element_kinds(kind: type[Value]) -> Mapping[str, type[Value]]:
     """Return the fields that are lists of values, and of what kind their elements are."""
-    fields = {name: values_in(part) for name, field in kind.model_fields.items() for part in _parts(field.annotation) if get_origin(part) is tuple}
-    return {name: kinds[0] for name, kinds in fields.items() if kinds}
+    fields = {name: get_args(part)[0] for name, field in kind.model_fields.items() for part in _parts(field.annotation) if get_origin(part) is tuple}
+    return {name: element for name, element in fields.items() if isinstance(element, type) and issubclass(element, Value)}
 
 
 def _parts(annotation: Any) -> Iterator[Any]:

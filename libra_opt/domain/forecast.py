@@ -1,6 +1,6 @@
 """What is expected of every stage in the next period, in whole quanta."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["Forecast", "StageForecast"]
 
@@ -19,12 +19,15 @@ class StageForecast:
         Equally likely factors on the demand; empty when it is certain.
     method
         How it was forecast.
+    why
+        What it rests on, a sentence for people.
     """
 
     demand: tuple[int, ...]
     need: tuple[int, ...]
     intensity: tuple[float, ...]
     method: str
+    why: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from libra_opt.domain.amounts import Amount, Amounts
-from libra_opt.domain.base import Either, Flag, Name, NonNegative, Real, Seconds, Share, Time, Value, WholeNumber
+from libra_opt.domain.amounts import Amounts
+from libra_opt.domain.base import Either, Flag, Name, NonNegative, Numerous, Real, Seconds, Share, Time, Value, WholeNumber
 from libra_opt.domain.frozen import FrozenMapping
+from libra_opt.domain.observation import LONGEST_HISTORY, Sample
 from libra_opt.domain.quantity import LIMIT
 
 __all__ = ["Allocation", "Job", "JobFields", "PreemptionCost", "Rates", "Stage", "StageFields"]
@@ -18,10 +19,10 @@ _Unit = Annotated[
     Annotated[int, WholeNumber(1, LIMIT - 1)] | Amounts, Either("is not a whole number of cards from 1 to 2^63 - 1, nor an object of amounts by resource")
 ]
 _Pools = Annotated[Annotated[tuple[Name, ...], Field(max_length=10_000, fail_fast=True)] | FrozenMapping[Name, _Speed], Either()]
-_History = Annotated[tuple[FrozenMapping[Name, Amount | None], ...], Field(max_length=10_000, fail_fast=True)]
+_History = Annotated[tuple[Sample, ...], Field(max_length=LONGEST_HISTORY, fail_fast=True)]
 
 
-class Allocation(Value):
+class Allocation(Numerous):
     """What a stage holds now.
 
     Attributes
@@ -69,7 +70,7 @@ class Rates(Value):
     tokens: NonNegative | None = None
 
 
-class StageFields(Value):
+class StageFields(Numerous):
     """What a stage asks; a job of one stage may carry these fields itself.
 
     Attributes
@@ -81,7 +82,8 @@ class StageFields(Value):
     demand
         What the stage can use in the next period at full service. For an incompressible resource it is the need, unless `need` says.
     history
-        Past usage instead of `demand`, oldest first, one entry per period (at most 10,000); null where nothing was measured.
+        What was observed instead of `demand`, oldest first, one entry per period (at most 10,000): usage per resource, null where nothing was
+        measured; or an object with `usage` and what else was observed.
     demand_intensity
         Equally likely factors on the compressible demand (R6), at most 1,000, each up to 1e6; none means the demand is certain.
     need
@@ -106,8 +108,11 @@ class StageFields(Value):
     allocation: Allocation | None = None
 
 
-class _StageName(Value):
+class _StageName(Numerous):
     name: Name = "main"
+
+
+_ONLY_STAGE = (_StageName().name,)
 
 
 class Stage(StageFields, _StageName):
@@ -120,7 +125,7 @@ class Stage(StageFields, _StageName):
     """
 
 
-class JobFields(Value):
+class JobFields(Numerous):
     """What a job says of itself, its stages apart.
 
     Attributes
@@ -175,6 +180,11 @@ class Job(StageFields, JobFields):
     def is_shorthand(self) -> bool:
         """True when the job carries its one stage's fields itself."""
         return self.stages is None
+
+    @property
+    def stage_names(self) -> tuple[str, ...]:
+        """The names of its stages, whichever way they were written."""
+        return _ONLY_STAGE if self.stages is None else tuple(stage.name for stage in self.stages)
 
     @cached_property
     def all_stages(self) -> tuple[Stage, ...]:

@@ -17,6 +17,7 @@ from libra_opt.domain.curve import Curve, enter_curve
 from libra_opt.domain.faults import Location, path_of
 from libra_opt.domain.forecast import Forecast
 from libra_opt.domain.job import Allocation, Job, PreemptionCost, StageFields
+from libra_opt.domain.observation import Measured, Observation, period_numbers
 from libra_opt.domain.quantity import LIMIT, UNLIMITED, WrittenAmount, exact, parse
 from libra_opt.domain.resource import Resource
 from libra_opt.domain.vectors import Vector, Vectors
@@ -121,15 +122,23 @@ class Ledger:
         return replace(self, demand=demand, need=need, intensity=intensity)
 
 
-def enter(resources: Sequence[Resource], pools: Sequence[Pool], queues: Sequence[Queue], jobs: Sequence[Job], wrong: Contradictions) -> Ledger:
-    """Enter a state; where it contradicts itself is added to `wrong`, and if anything was, the ledger must not be used."""
-    return _Entry(resources, pools, queues, jobs, wrong).ledger
+def enter(
+    resources: Sequence[Resource], pools: Sequence[Pool], queues: Sequence[Queue], jobs: Sequence[Job], wrong: Contradictions, planned: int = 0
+) -> Ledger:
+    """Enter a state; where it contradicts itself is added to `wrong`, and if anything was, the ledger must not be used.
+
+    `planned` is the number of the period that is planned, 0 where it is not told.
+    """
+    return _Entry(resources, pools, queues, jobs, wrong, planned).ledger
 
 
 class _Entry:
     """One entering of a state: the look-up tables that all parts share."""
 
-    def __init__(self, resources: Sequence[Resource], pools: Sequence[Pool], queues: Sequence[Queue], jobs: Sequence[Job], wrong: Contradictions) -> None:
+    def __init__(
+        self, resources: Sequence[Resource], pools: Sequence[Pool], queues: Sequence[Queue], jobs: Sequence[Job], wrong: Contradictions, planned: int
+    ) -> None:
+        self.planned = planned
         self.resources = tuple(resources)
         self.index = {resource.name: r for r, resource in enumerate(resources)}
         self.pool_index = {pool.name: k for k, pool in enumerate(pools)}
@@ -350,13 +359,48 @@ class _Entry:
     def _check_history(self, loc: Location, stage: StageFields) -> None:
         if stage.demand is not None:
             self._fault(loc, "demand is given as well; leave out one of the two")
-        for t, sample in enumerate(stage.history or ()):
-            measured = Amounts({name: 0 if amount is None else amount for name, amount in sample.items()})
-            try:
-                self.rounded_up.convert(measured, self.zeros)
-            except (KeyError, ValueError):
-                for name, message in self.rounded_up.faults(measured):
-                    self._fault((*loc, t, name), message, "resources")
+        history = stage.history or ()
+        is_numbered = False
+        for t, sample in enumerate(history):
+            if isinstance(sample, Observation):
+                is_numbered |= sample.period is not None
+                self._check_measured((*loc, t, "usage"), sample.usage)
+                if sample.allocation:
+                    self._check_measured((*loc, t, "allocation"), sample.allocation)
+                if sample.watermark:
+                    self._check_watermark((*loc, t, "watermark"), sample.watermark)
+            else:
+                self._check_measured((*loc, t), sample)
+        if is_numbered:
+            self._check_periods(loc, history)
+
+    def _check_measured(self, loc: Location, amounts: Mapping[str, WrittenAmount | None]) -> None:
+        measured = Amounts({name: 0 if amount is None else amount for name, amount in amounts.items()})
+        try:
+            self.rounded_up.convert(measured, self.zeros)
+        except (KeyError, ValueError):
+            for name, message in self.rounded_up.faults(measured):
+                misplaced = isinstance(loc[-1], int) and name not in self.index and name in Observation.model_fields
+                remedy = f'belongs beside the amounts; write {{"usage": {{..}}, "{name}": ..}}'
+                self._fault((*loc, name), remedy if misplaced else message, "resources")
+
+    def _check_watermark(self, loc: Location, amounts: Mapping[str, WrittenAmount | None]) -> None:
+        self._check_measured(loc, amounts)
+        for name in amounts:
+            if name in self.index and self.compressible[self.index[name]]:
+                message = "is compressible, and a watermark is of incompressible resources only; leave it out"
+                self._fault((*loc, name), message, "resources")
+
+    def _check_periods(self, loc: Location, history: Sequence[Measured | Observation]) -> None:
+        taken: dict[int, int] = {}
+        for t, number in enumerate(period_numbers(history)):
+            sample = history[t]
+            where = (*loc, t, "period") if isinstance(sample, Observation) and sample.period is not None else (*loc, t)
+            if number in taken:
+                self._fault(where, f"period {number} is taken by entry {taken[number]} of the history; keep one of the two")
+            elif 0 < self.planned <= number:
+                self._fault(where, f"period {number} is not before the planned period {self.planned}; leave the entry out or mend period.index")
+            taken.setdefault(number, t)
 
     def _allowed(self, loc: Location, pools: Mapping[str, float] | tuple[str, ...]) -> tuple[tuple[int, Fraction], ...]:
         key: tuple[object, ...] = tuple(pools.items()) if isinstance(pools, Mapping) else pools

@@ -4,9 +4,31 @@ from typing import Annotated, Literal
 
 from libra_opt.domain.base import Flag, NonNegative, Real, Value, WholeNumber
 
-__all__ = ["BackendName", "Options"]
+__all__ = ["BackendName", "ForecastMethod", "ForecastOptions", "Options"]
 
 BackendName = Literal["auto", "cp_sat", "lp_relaxation", "greedy"]
+ForecastMethod = Literal[
+    "auto", "last_value", "ewma", "ewma_reset", "seasonal_naive", "holt_winters", "quantile_tracking", "own_step", "auto_ets", "auto_theta"
+]
+
+
+class ForecastOptions(Value):
+    """How stages that bring a history are forecast.
+
+    Attributes
+    ----------
+    method
+        ``auto`` combines methods by how well each would have done on the history; the others are methods by themselves. ``auto_ets`` and
+        ``auto_theta`` need the extra ``statsforecast``.
+    coverage
+        Share of next periods that the need of incompressible resources is to cover.
+    horizon
+        How many periods the forecast is for: the demand is the mean over them, the need covers each.
+    """
+
+    method: ForecastMethod = "auto"
+    coverage: Annotated[float, Real(0.5, 0.9999)] = 0.99
+    horizon: Annotated[int, WholeNumber(1, 64)] = 1
 
 
 class Options(Value):
@@ -34,6 +56,8 @@ class Options(Value):
         How many times more a class of priority is worth than the one below.
     spare
         Hand out what remains of freely following resources (R14).
+    forecast
+        How demand and need are forecast from histories.
     """
 
     objective: Literal["weighted_throughput"] = "weighted_throughput"
@@ -46,3 +70,4 @@ class Options(Value):
     hold_periods: Annotated[float, Real(1e-3, 1e6)] = 2
     priority_base: Annotated[float, Real(1, 100)] = 10
     spare: Flag = True
+    forecast: ForecastOptions = ForecastOptions()

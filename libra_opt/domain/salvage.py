@@ -77,10 +77,25 @@ def _cut_element(elements: list[Any], i: int, rest: list[str | int], key: str) -
             return True
         case ("stages", int() as s, *inner) if isinstance(element.get("stages"), list):
             _cut_element(element["stages"], s, inner, "name")
-        case ("history", int() as t, *_) if isinstance(element.get("history"), list):
-            element["history"][t] = {}
+        case ("history", int() as t, *inner) if isinstance(element.get("history"), list):
+            _cut_sample(element, t, inner)
         case (str() as field, str() as entry, *_) if field in _ENTRYWISE and isinstance(element.get(field), dict) and entry in element[field]:
             del element[field][entry]
         case (str() as field, *_):
             element.pop(field, None)
     return False
+
+
+def _cut_sample(element: dict[str, Any], t: int, inner: list[str | int]) -> None:
+    """Cut a place out of one entry of a history. A broken period takes all of it along, as those of the entries after it may count from it."""
+    sample = element["history"][t]
+    is_observation = isinstance(sample, dict) and isinstance(sample.get("usage"), dict)
+    match inner:
+        case ("period", *_) if is_observation:
+            element.pop("history")
+        case (str() as field, str() as entry, *_) if is_observation and isinstance(sample.get(field), dict):
+            sample[field].pop(entry, None)
+        case (str() as field, *_) if isinstance(sample, dict) and field != "usage":
+            sample.pop(field, None)
+        case _:
+            element["history"][t] = {}

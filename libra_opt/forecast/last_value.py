@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from libra_opt.forecast.demand import Demand
 from libra_opt.forecast.method import Outlook
 from libra_opt.forecast.observations import Observations
 
@@ -43,8 +44,8 @@ class LastValue:
 
     name: str = "last_value"
 
-    def predict(self, observations: Observations) -> Outlook:
-        """Return last values, and intensities rounded to three decimals (ratios of measurements carry no more)."""
+    def predict(self, observations: Observations, _demand: Demand | None = None) -> Outlook:
+        """Return last values as they were used, and intensities rounded to three decimals (ratios of measurements carry no more)."""
         demand = np.where(observations.compressible, observations.last(), 0)
         return Outlook(demand, _intensity(*_ratios(observations)))
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from libra_opt.forecast.demand import Demand
 from libra_opt.forecast.observations import Observations
 
 __all__ = ["Method", "Outlook"]
@@ -25,10 +26,13 @@ class Outlook:
     intensity
         Shape ``(n_stages, n_factors)``, float64, finite and not negative: equally likely factors on the compressible demand, ascending
         (R6). A row of ones is a demand taken as certain.
+    leading
+        Which method leads for each stage, where several are combined; else empty.
     """
 
     demand: NDArray[np.int64]
     intensity: NDArray[np.float64]
+    leading: tuple[str, ...] = ()
 
 
 class Method(Protocol):
@@ -39,6 +43,6 @@ class Method(Protocol):
         """How plans and reports call the method."""
         ...
 
-    def predict(self, observations: Observations) -> Outlook:
+    def predict(self, observations: Observations, demand: Demand) -> Outlook:
         """Return the next period of every stage observed."""
         ...

@@ -5,21 +5,27 @@ what it holds by the last measurement.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from libra_opt.forecast.observations import Observations
+from libra_opt.forecast.observations import UNKNOWN, Observations
+from libra_opt.forecast.series import Series, fill
 
-__all__ = ["COVERAGE_PERCENT", "MARGIN_PERCENT", "Cover", "cover"]
+__all__ = ["COVERAGE", "MARGIN_PERCENT", "RECENT", "Cover", "cover", "cover_values"]
 
-COVERAGE_PERCENT: Final = 99
-"""Share of next periods the quantile is to cover."""
+_Number = TypeVar("_Number", np.int64, np.float64)
+
+COVERAGE: Final = 0.99
+"""Share of next periods that the need is to cover unless asked otherwise."""
 
 MARGIN_PERCENT: Final = 10
 """Added where a history is not constant: a short history has not seen its own maximum. A first, modest choice; a closed loop under memory
 pressure gains from more."""
+
+RECENT: Final = 8
+"""What was used in the latest so many periods is always covered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +38,66 @@ class Cover:
         Shape ``(n_stages, n_resources)``, int64, whole quanta, never above the ceiling; 0 for compressible resources.
     short
         Same shape: where the ceiling is under what the history, without the margin, asks for; the stage may run out of memory.
+    risk
+        Same shape: estimate of the share of periods in which more than the ceiling is used; 0 where it is not short.
     """
 
     need: NDArray[np.int64]
     short: NDArray[np.bool_]
+    risk: NDArray[np.float64]
 
 
-def cover(observations: Observations, ceiling: NDArray[np.int64]) -> Cover:
+def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: float = COVERAGE) -> Cover:
     """Return the needs that cover the next period.
 
-    The quantile is the order statistic of rank ``ceil(0.99 * (n + 1))`` among `n` known values, which the next of exchangeable values exceeds in at
-    most 1 % of cases (Vovk, Gammerman, Shafer, *Algorithmic Learning in a Random World*, 2005); with fewer than 99 values it is their maximum.
+    The quantile is the order statistic of rank ``ceil(coverage * (n + 1))`` among `n` known values, which the next of exchangeable values exceeds in at
+    most ``1 - coverage`` of cases (Vovk, Gammerman, Shafer, *Algorithmic Learning in a Random World*, 2005); with too few values for that it is their
+    maximum. It is never under the latest watermark, the most that was used in the last `RECENT` periods and by the last measurement.
 
     Parameters
     ----------
     ceiling
         Shape ``(n_stages, n_resources)``: the most that can be allocated.
+    coverage
+        In (0, 1).
     """
-    ascending = np.sort(observations.quanta, axis=1)  # what is unknown comes first, as it is negative
-    n_periods = ascending.shape[1]
-    n_known = observations.known.sum(axis=1, dtype=np.int64)
-    rank = np.minimum(n_known, -(-COVERAGE_PERCENT * (n_known + 1) // 100))
-    highest = _pick(ascending, np.maximum(n_periods - n_known + rank - 1, 0))
-    lowest = _pick(ascending, np.minimum(n_periods - n_known, n_periods - 1))
-    covered = np.maximum(highest, observations.last())
-    varies = ascending[:, -1] != lowest
-    room = np.iinfo(np.int64).max - covered
-    margin = np.where(varies, np.minimum(_margin(covered), room), 0)
     memory = ~observations.compressible
-    return Cover(np.where(memory, np.minimum(covered + margin, ceiling), 0), memory & (covered > ceiling))
+    quanta = np.ascontiguousarray(observations.quanta[:, :, memory].transpose(0, 2, 1))
+    n_stages, n_memory, n_periods = quanta.shape
+    rows, most = quanta.reshape(-1, n_periods), ceiling[:, memory].reshape(-1)
+    ascending = np.sort(rows, axis=1)  # what is unknown comes first, as it is negative
+    n_known = np.count_nonzero(rows != UNKNOWN, axis=1)
+    highest = _pick(ascending, np.maximum(n_periods - n_known + _rank(n_known, coverage) - 1, 0))
+    lowest = _pick(ascending, np.minimum(n_periods - n_known, n_periods - 1))
+    covered = np.maximum(np.maximum(highest, observations.last()[:, memory].reshape(-1)), rows[:, -RECENT:].max(axis=1))
+    room = np.iinfo(np.int64).max - covered
+    margin = np.where(ascending[:, -1] != lowest, np.minimum(_margin(covered), room), 0)
+    short = covered > most
+    risk = np.where(short, (np.count_nonzero(rows > most[:, None], axis=1) + 1) / (n_known + 1), 0)
+    answer = Cover(np.zeros(ceiling.shape, np.int64), np.zeros(ceiling.shape, np.bool_), np.zeros(ceiling.shape))
+    for whole, part in ((answer.need, np.minimum(covered + margin, most)), (answer.short, short), (answer.risk, risk)):
+        whole[:, memory] = part.reshape(n_stages, n_memory)
+    return answer
+
+
+def cover_values(series: Series, coverage: float = COVERAGE) -> NDArray[np.float64]:
+    """Return what covers the next period of each series with that probability, as `cover` does, shape ``(n_series,)``; 0 where nothing was measured."""
+    measured = series.measured
+    if not measured.shape[1]:
+        return np.zeros(len(measured))
+    ascending = np.sort(measured, axis=1)
+    n_known = (~np.isnan(ascending)).sum(axis=1)
+    highest = _pick(ascending, np.maximum(_rank(n_known, coverage) - 1, 0))
+    recent = np.fmax.reduce(measured[:, -RECENT:], axis=1)
+    covered = np.fmax(np.fmax(highest, fill(measured)[:, -1]), recent)
+    varies = np.fmax.reduce(measured, axis=1) != ascending[:, 0]
+    return np.nan_to_num(np.where(varies, covered * (1 + MARGIN_PERCENT / 100), covered))
+
+
+def _rank(n_known: NDArray[np.int64], coverage: float) -> NDArray[np.int64]:
+    """Return the rank, from 1, of the order statistic that covers the next value; a billionth is forgiven, as 0.99 is no binary number."""
+    rank: NDArray[np.int64] = np.minimum(n_known, np.ceil(coverage * (n_known + 1) - 1e-9).astype(np.int64))
+    return rank
 
 
 def _margin(quanta: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -69,5 +106,6 @@ def _margin(quanta: NDArray[np.int64]) -> NDArray[np.int64]:
     return margin
 
 
-def _pick(ascending: NDArray[np.int64], period: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.take_along_axis(ascending, period[:, None], axis=1)[:, 0]
+def _pick(ascending: NDArray[_Number], period: NDArray[np.int64]) -> NDArray[_Number]:
+    picked: NDArray[_Number] = np.take_along_axis(ascending, period[:, None], axis=1)[:, 0]
+    return picked

@@ -1,31 +1,60 @@
 """Observations: histories as written become arrays of whole quanta, blocks of stages at a time.
 
 Stages are independent of each other, so a block is only a matter of memory: histories of similar length share one, and one very
-long history does not pad all others to its length. Nothing is judged or filled in here; what was not measured stays `UNKNOWN`.
+long history does not pad all others to its length; those of usage alone and those with more in them are read apart. Nothing is judged or filled in
+here; what was not measured stays `UNKNOWN`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from libra_opt.domain.frozen import FrozenMapping
+from libra_opt.domain.observation import LONGEST_HISTORY, Measured, Observation, period_numbers
 from libra_opt.domain.quantity import WrittenAmount
 from libra_opt.domain.resource import Resource
+from libra_opt.forecast.amounts import UNKNOWN, Reader, column
 
-__all__ = ["UNKNOWN", "History", "Observations", "observe"]
+__all__ = ["UNKNOWN", "History", "Observations", "Signals", "observe"]
 
-History = Sequence[Mapping[str, WrittenAmount | None]]
-"""Amounts as written per resource, one entry per period, oldest first."""
-
-UNKNOWN: Final = -1
-"""Stands where nothing was measured."""
+History = Sequence[Measured | Observation | Mapping[str, WrittenAmount | None]]
+"""What was observed per period, in any order where periods are numbered, else oldest first."""
 
 _CELLS_AT_ONCE: Final = 1 << 20
-_EXACT_FLOATS: Final = 1 << 53
-_CLOSE: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What was observed beside usage, shape ``(n_stages, n_periods)`` unless said otherwise.
+
+    Attributes
+    ----------
+    held
+        Shape ``(n_stages, n_periods, n_resources)``, int64, quanta allocated; `UNKNOWN` where not recorded.
+    cpu_queue, requests_running, requests_waiting, tool_calls
+        NaN where not recorded.
+    step, phase
+        The number of the job's own step, and a code of the stage of it; -1 where not recorded.
+    progress
+        Done share of that stage of the step; NaN where not recorded.
+    """
+
+    held: NDArray[np.int64]
+    cpu_queue: NDArray[np.float64]
+    requests_running: NDArray[np.float64]
+    requests_waiting: NDArray[np.float64]
+    tool_calls: NDArray[np.float64]
+    step: NDArray[np.int64]
+    phase: NDArray[np.int64]
+    progress: NDArray[np.float64]
+
+    def of(self, rows: NDArray[np.int64], resources: NDArray[np.bool_]) -> "Signals":
+        """Return the signals of some stages and resources."""
+        chosen = {name: getattr(self, name)[rows] for name in self.__slots__}
+        return Signals(**{**chosen, "held": chosen["held"][:, :, resources]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +66,18 @@ class Observations:
     stages
         Shape ``(n_stages,)``: which of the histories given the rows are.
     quanta
-        Shape ``(n_stages, n_periods, n_resources)``, int64, newest period last, at least one period; `UNKNOWN` where not measured.
+        Shape ``(n_stages, n_periods, n_resources)``, int64, newest period last, at least one period; `UNKNOWN` where not measured. Of incompressible
+        resources the watermark, where it is above the usage.
     compressible
         Shape ``(n_resources,)``.
+    signals
+        What else was observed; None where it was usage alone.
     """
 
     stages: tuple[int, ...]
     quanta: NDArray[np.int64]
     compressible: NDArray[np.bool_]
+    signals: Signals | None = None
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -58,22 +91,44 @@ class Observations:
         return np.maximum(np.take_along_axis(self.quanta, newest, axis=1)[:, 0], 0)
 
 
-def observe(histories: Sequence[History], resources: Sequence[Resource]) -> Iterator[Observations]:
+def observe(histories: Sequence[History], resources: Sequence[Resource], planned: int = 0) -> Iterator[Observations]:
     """Read histories, amounts rounded up to quanta, in blocks that together hold each history once.
 
     The histories are those of a valid state: their amounts parse, are not negative and stay below 2^63 quanta.
+
+    Parameters
+    ----------
+    planned
+        The number of the period after the last; 0 where it is not told. Where periods are numbered, those between the newest observed and it are gaps.
     """
-    readers = [_Reader(resource) for resource in resources]
+    readers = [Reader(resource) for resource in resources]
     compressible = np.array([resource.compressible for resource in resources], dtype=np.bool_)
     compressible.flags.writeable = False
-    for stages in _blocks([len(history) for history in histories], len(resources)):
-        quanta = _aligned([histories[i] for i in stages], readers)
-        yield Observations(stages, quanta, compressible)
+    explained = {i: _aged(history, planned) for i, history in enumerate(histories) if any(isinstance(sample, Observation) for sample in history)}
+    lengths = {i: len(history) for i, history in enumerate(histories) if i not in explained}
+    for stages in _blocks(lengths, len(resources)):
+        yield Observations(stages, _aligned([histories[i] for i in stages], readers), compressible)
+    lengths = {i: 1 + max(age for age, _ in aged) for i, aged in explained.items()}
+    for stages in _blocks(lengths, len(resources)):
+        yield _explained(stages, [explained[i] for i in stages], readers, compressible)
 
 
-def _blocks(lengths: Sequence[int], n_resources: int) -> Iterator[tuple[int, ...]]:
+_Aged: TypeAlias = list[tuple[int, Observation]]
+"""Observations with how many periods before the last each is."""
+
+
+def _aged(history: History, planned: int) -> _Aged:
+    samples = [sample if isinstance(sample, Observation) else Observation.model_construct(usage=FrozenMapping(sample)) for sample in history]
+    numbers = period_numbers(samples)
+    newest = max(numbers)
+    if planned and any(sample.period is not None for sample in samples):
+        newest = max(newest, min(planned - 1, newest + LONGEST_HISTORY // 2))
+    return [(newest - number, sample) for number, sample in zip(numbers, samples, strict=True) if newest - number < LONGEST_HISTORY]
+
+
+def _blocks(lengths: Mapping[int, int], n_resources: int) -> Iterator[tuple[int, ...]]:
     block: list[int] = []
-    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+    for i in sorted(lengths, key=lengths.__getitem__):
         if block and (len(block) + 1) * lengths[i] * n_resources > _CELLS_AT_ONCE:
             yield tuple(block)
             block = []
@@ -82,56 +137,52 @@ def _blocks(lengths: Sequence[int], n_resources: int) -> Iterator[tuple[int, ...
         yield tuple(block)
 
 
-def _aligned(histories: Sequence[History], readers: Sequence["_Reader"]) -> NDArray[np.int64]:
+def _aligned(histories: Sequence[History], readers: Sequence[Reader]) -> NDArray[np.int64]:
     lengths = np.array([len(history) for history in histories], dtype=np.int64)
     n_periods = max(1, int(lengths.max(initial=0)))
     given = np.arange(n_periods) >= n_periods - lengths[:, None]
     quanta = np.full((len(histories), n_periods, len(readers)), UNKNOWN, dtype=np.int64)
-    samples = [sample for history in histories for sample in history]
+    samples = [sample for history in histories for sample in history if not isinstance(sample, Observation)]
     for r, reader in enumerate(readers):
-        quanta[:, :, r][given] = reader.read(_column(samples, reader.resource.name))
+        quanta[:, :, r][given] = reader.read(column(samples, reader.resource.name))
     quanta.flags.writeable = False
     return quanta
 
 
-def _column(samples: History, resource: str) -> list[WrittenAmount | None]:
-    try:
-        return list(map(itemgetter(resource), samples))  # half the time of `get`, and most histories have all their keys
-    except KeyError:
-        return [sample.get(resource) for sample in samples]
+def _explained(stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence[Reader], compressible: NDArray[np.bool_]) -> Observations:
+    samples = [sample for history in aged for _, sample in history]
+    ages = np.array([age for history in aged for age, _ in history], dtype=np.int64)
+    row, period = np.repeat(np.arange(len(aged)), [len(history) for history in aged]), int(ages.max()) - ages
+    shape = len(aged), int(ages.max()) + 1
+    quanta, held = (np.full((*shape, len(readers)), UNKNOWN, dtype=np.int64) for _ in range(2))
+    for r, reader in enumerate(readers):
+        name = reader.resource.name
+        measured = reader.read(column([sample.usage for sample in samples], name))
+        if not compressible[r]:
+            measured = np.maximum(measured, reader.read(column([sample.watermark for sample in samples], name)))
+        quanta[row, period, r] = measured
+        held[row, period, r] = reader.read([None if sample.allocation is None else sample.allocation.get(name, 0) for sample in samples])
 
+    def placed(values: Sequence[float | None]) -> NDArray[np.float64]:
+        array = np.full(shape, np.nan)
+        array[row, period] = np.array(values, dtype=np.float64)
+        return array
 
-class _Reader(dict[WrittenAmount | None, int]):
-    """Amounts of one resource in quanta, each way of writing converted once."""
+    def numbered(values: Sequence[int]) -> NDArray[np.int64]:
+        array = np.full(shape, UNKNOWN, dtype=np.int64)
+        array[row, period] = values
+        return array
 
-    def __init__(self, resource: Resource) -> None:
-        super().__init__({None: UNKNOWN})
-        self.resource = resource
-
-    def __missing__(self, written: WrittenAmount) -> int:
-        quanta = self.resource.quanta(written, round_up=True)
-        # Above 2^53 an integer and the float equal to it are written differently and mean different numbers, but would share a key.
-        if isinstance(written, str) or written < _EXACT_FLOATS:
-            self[written] = quanta
-        return quanta
-
-    def read(self, written: list[WrittenAmount | None]) -> NDArray[np.int64]:
-        """Return the quanta of each amount, shape ``(len(written),)``.
-
-        Measured numbers seldom repeat, so those that a float division places clearly between two quanta are rounded up all at once;
-        numbers close to a whole count, large ones and strings are read exactly.
-        """
-        try:
-            counts = np.array(written, dtype=np.float64) / float(self.resource.step)
-        except ValueError:
-            return self._exactly(written)
-        clear = np.abs(counts - np.rint(counts)) > _CLOSE * np.maximum(counts, 1)
-        if not clear.any():
-            return self._exactly(written)
-        quanta = np.empty(len(written), dtype=np.int64)
-        quanta[clear] = np.ceil(counts[clear]).astype(np.int64)
-        quanta[~clear] = self._exactly(written[i] for i in np.flatnonzero(~clear).tolist())
-        return quanta
-
-    def _exactly(self, written: Iterable[WrittenAmount | None]) -> NDArray[np.int64]:
-        return np.fromiter(map(self.__getitem__, written), dtype=np.int64)
+    codes: dict[str, int] = {}
+    signals = Signals(
+        held=held,
+        cpu_queue=placed([sample.cpu_queue for sample in samples]),
+        requests_running=placed([sample.requests_running for sample in samples]),
+        requests_waiting=placed([sample.requests_waiting for sample in samples]),
+        tool_calls=placed([sample.tool_calls for sample in samples]),
+        step=numbered([UNKNOWN if sample.step is None else sample.step for sample in samples]),
+        phase=numbered([UNKNOWN if sample.phase is None else codes.setdefault(sample.phase, len(codes)) for sample in samples]),
+        progress=placed([sample.progress for sample in samples]),
+    )
+    quanta.flags.writeable = False
+    return Observations(stages, quanta, compressible, signals)

@@ -12,7 +12,7 @@ CARDS = Resource(name="gpu", unit="cards")
 
 
 def forecast_one(history: list[dict[str, object]], **fields: object) -> StageForecast:
-    state = State.model_validate({"jobs": [{"id": "a", "history": history, **fields}]})
+    state = State.model_validate({"jobs": [{"id": "a", "history": history, **fields}], "options": {"forecast": {"method": "last_value"}}})
     ((s, expected),) = forecast(state).stages
     assert s == 0
     return expected

@@ -10,7 +10,7 @@ GPU_MEM, MEM = 1, 3
 
 
 def forecast_one(history: list[dict[str, object]], **fields: object) -> StageForecast:
-    state = State.model_validate({"jobs": [{"id": "a", "history": history, **fields}]})
+    state = State.model_validate({"jobs": [{"id": "a", "history": history, **fields}], "options": {"forecast": {"method": "last_value"}}})
     ((_, expected),) = forecast(state).stages
     return expected
 

@@ -25,9 +25,9 @@ stages = st.fixed_dictionaries({"history": histories, "max_quota": quotas, "need
 jobs = st.lists(stages, max_size=5)
 
 
-def state_of(stages: list[dict[str, Any]]) -> State:
+def state_of(stages: list[dict[str, Any]], method: str = "auto") -> State:
     given = [{name: value for name, value in stage.items() if value is not None} for stage in stages]
-    return State.model_validate({"jobs": [{"id": f"j{j}", **stage} for j, stage in enumerate(given)]})
+    return State.model_validate({"jobs": [{"id": f"j{j}", **stage} for j, stage in enumerate(given)], "options": {"forecast": {"method": method}}})
 
 
 @given(jobs)
@@ -46,8 +46,8 @@ def test_forecasts_are_whole_finite_and_not_negative(stages):
 
 
 @given(jobs)
-def test_demand_is_a_measured_value_and_need_covers_the_last(stages):
-    state = state_of(stages)
+def test_the_last_value_is_a_measured_value_and_need_covers_the_last(stages):
+    state = state_of(stages, "last_value")
     for (s, expected), stage in zip(forecast(state).stages, stages, strict=True):
         for r, resource in enumerate(DEFAULT_RESOURCES):
             known = [resource.quanta(sample[resource.name], round_up=True) for sample in stage["history"] if sample.get(resource.name) is not None]
@@ -110,7 +110,7 @@ def test_only_stages_with_a_history_are_forecast_and_told_by_name():
 @pytest.mark.parametrize("resources", [[Resource(name="mem", compressible=False)], [Resource(name="tokens")]])
 def test_states_with_other_resources_are_forecast(resources):
     history = [{resource.name: value} for value in (1, 2, 3, 4, 5, 6) for resource in resources]
-    state = State.model_validate({"resources": resources, "jobs": [{"id": "a", "history": history}]})
+    state = State.model_validate({"resources": resources, "jobs": [{"id": "a", "history": history}], "options": {"forecast": {"method": "last_value"}}})
     ((_, expected),) = forecast(state).stages
     assert len(expected.demand) == len(expected.need) == len(resources)
     assert len(expected.intensity) == (5 if any(resource.compressible for resource in resources) else 0)

@@ -1,0 +1,98 @@
+"""From predicted quantiles to what the program plans with: a demand in whole quanta and equally likely intensities of it (R6)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from libra_opt.forecast.demand import Demand
+from libra_opt.forecast.last_value import LARGEST_RATIO, PROBABILITIES
+from libra_opt.forecast.method import Outlook
+from libra_opt.forecast.observations import Observations, Signals
+from libra_opt.forecast.quantiles import predict_quantiles
+from libra_opt.forecast.series import Series
+
+__all__ = ["Quantiles", "whole"]
+
+_MIDDLE: Final = PROBABILITIES.index(0.5)
+_DECIMALS: Final = 3
+_SLACK: Final = 1e-3
+"""Demand is rounded up to whole quanta, but not for a thousandth of one."""
+
+_CLOSE: Final = 1e-6
+_LARGEST: Final = float((1 << 63) - 1024)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Plans with the quantiles that a method of `predict_quantiles` predicts, those of several periods averaged.
+
+    The demand is the median; more, where the highest quantile would else be beyond `LARGEST_RATIO` times it. The intensities are the quantiles over
+    the demand, the mean over the compressible resources that have one, as R6 scales all of them by one factor. Where the newest period was held back by
+    its allocation, the demand estimated for it is the least.
+    """
+
+    name: str = "auto"
+    horizon: int = 1
+
+    def predict(self, observations: Observations, demand: Demand) -> Outlook:
+        """Return demand and intensities, these rounded to three decimals (they carry no more)."""
+        n_stages, n_resources, n_periods = demand.values.shape
+        last = observations.last()[:, observations.compressible].reshape(-1)
+        values = _without_spike(demand.values.reshape(-1, n_periods), last)
+        predicted = predict_quantiles(_series(values, observations.signals), PROBABILITIES, horizon=self.horizon, method=self.name)
+        quantiles = _at_least(predicted.values.mean(axis=1), demand.last_raised.reshape(-1))
+        quanta = whole(np.maximum(quantiles[:, _MIDDLE], quantiles[:, -1] / LARGEST_RATIO), last)
+        whole_demand = np.zeros((n_stages, len(observations.compressible)), dtype=np.int64)
+        whole_demand[:, observations.compressible] = quanta.reshape(n_stages, n_resources)
+        ratios = np.minimum(quantiles / np.maximum(quanta, 1)[:, None], LARGEST_RATIO).reshape(n_stages, n_resources, len(PROBABILITIES))
+        wanted = (quanta > 0).reshape(n_stages, n_resources, 1)
+        intensity = np.round((ratios * wanted).sum(axis=1) / np.maximum(wanted.sum(axis=1), 1), _DECIMALS)
+        intensity[~intensity.any(axis=1)] = 1
+        return Outlook(whole_demand, intensity, _leading(predicted.methods, np.asarray(~np.isnan(demand.values).all(axis=2))))
+
+
+def whole(amounts: NDArray[np.float64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Round amounts in quanta up; what is as good as the last value is that, with every digit."""
+    rounded = np.ceil(np.minimum(amounts * (1 - _CLOSE) - _SLACK, _LARGEST)).astype(np.int64)
+    return np.where(np.abs(amounts - last) <= _CLOSE * last, last, np.maximum(rounded, 0))
+
+
+def _series(values: NDArray[np.float64], signals: Signals | None) -> Series:
+    if signals is None or not len(values) or not ((signals.step >= 0) | (signals.phase >= 0)).any():
+        return Series(values)
+    return Series(
+        values,
+        signals.step if (signals.step >= 0).any() else None,
+        signals.phase if (signals.phase >= 0).any() else None,
+        signals.progress if (signals.progress >= 0).any() else None,
+    )
+
+
+def _without_spike(values: NDArray[np.float64], last: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Cut the largest value of a series to `LARGEST_RATIO` times the second largest, or the last where that is more: one spike is no pattern."""
+    largest = np.fmax.reduce(values, axis=1, initial=0)
+    others = np.nansum(values, axis=1) - largest
+    rows = np.flatnonzero(LARGEST_RATIO * others < largest * values.shape[1])
+    if not len(rows):
+        return values
+    known = np.nan_to_num(values[rows], nan=-1)
+    known[np.arange(len(rows)), known.argmax(axis=1)] = -1
+    cut = values.copy()
+    cut[rows] = np.minimum(values[rows], LARGEST_RATIO * np.maximum(known.max(axis=1, initial=-1), last[rows])[:, None])
+    return cut
+
+
+def _at_least(quantiles: NDArray[np.float64], least: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Raise the quantiles whose median is below `least`, all in proportion; where the median is 0, each to `least`."""
+    middle = quantiles[:, _MIDDLE]
+    raised = np.where((middle > 0)[:, None], quantiles * (least / np.where(middle > 0, middle, 1))[:, None], np.maximum(quantiles, least[:, None]))
+    return np.where((middle < least)[:, None], raised, quantiles)
+
+
+def _leading(methods: tuple[str, ...], measured: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return what leads for the first compressible resource of each stage that was measured."""
+    n_stages, n_resources = measured.shape
+    first = measured.argmax(axis=1) if n_resources else np.zeros(n_stages, dtype=np.int64)
+    return tuple(methods[i * n_resources + r] for i, r in enumerate(first.tolist())) if n_resources else ("last_value",) * n_stages

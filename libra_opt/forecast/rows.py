@@ -1,0 +1,60 @@
+"""Means of rows, each computed from its row alone: the same number whatever rows stand beside it, to the last bit.
+
+So no matrix products here, whose sums are ordered by the shape of the whole.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from libra_opt.forecast.window import Floats
+
+__all__ = ["row_means", "smoothed"]
+
+
+def row_means(values: Floats) -> Floats:
+    """Return the mean of the numbers in each row, shape ``(n_rows,)``; 0 where there is none."""
+    mean: Floats = values.sum(axis=1, dtype=np.float32)
+    mean /= np.float32(max(values.shape[1], 1))
+    broken = np.isnan(mean)
+    if broken.any():
+        rows = values[broken]
+        known = ~np.isnan(rows)
+        mean[broken] = np.where(known, rows, np.float32(0)).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    return mean
+
+
+def smoothed(values: Floats, rates: Sequence[float], first: int = 0) -> list[Floats]:
+    """Return the exponentially weighted mean of the values known at every period from `first` on, shape ``(n_series, n_periods - first)``, for each rate.
+
+    It is NaN before the first value. Weights are normalised over what is known, so there is no first value to start from (Brown, *Smoothing, Forecasting
+    and Prediction*, 1963).
+    """
+    gaps = np.isnan(values)
+    if not gaps.any():
+        counts = [_discounted(np.ones((values.shape[1], 1), dtype=np.float32), rate, first) for rate in rates]
+        columns = np.ascontiguousarray(values.T)
+    else:
+        known = np.ascontiguousarray(~gaps.T).astype(np.float32)
+        counts = [_discounted(known, rate, first) for rate in rates]
+        columns = np.where(gaps, np.float32(0), values).T.copy()
+    means = []
+    for rate, count in zip(rates, counts, strict=True):
+        total = _discounted(columns, rate, first)
+        mean = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+        means.append(np.ascontiguousarray(mean.T))
+    return means
+
+
+def _discounted(columns: Floats, rate: float, first: int) -> Floats:
+    """Return the sums of all values up to each period from `first` on, an older one weighing ``1 - rate`` times as much as the next."""
+    keep = np.float32(1 - rate)
+    total = np.empty((len(columns) - first, columns.shape[1]), dtype=np.float32)
+    running = columns[0].copy()
+    for t in range(len(columns)):
+        if t:
+            running *= keep
+            running += columns[t]
+        if t >= first:
+            total[t - first] = running
+    return total

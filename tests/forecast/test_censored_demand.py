@@ -1,0 +1,118 @@
+"""Usage is censored by the allocation: demand is found again, and no stage stays small because it was small."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from libra_opt.domain import StageForecast, State
+from libra_opt.forecast import forecast
+from libra_opt.forecast.demand import MOST_FACTOR, PROBE
+
+Observed = dict[str, Any]
+
+QUOTA = 64.0
+
+
+def forecast_one(history: list[Observed], quota: float = QUOTA) -> StageForecast:
+    resources = [{"name": "gpu", "unit": "cards", "quantum": 0.1}, {"name": "cpu", "unit": "cores", "quantum": 0.1}]
+    state = State.model_validate({"resources": resources, "jobs": [{"id": "a", "history": history, "max_quota": {"gpu": quota, "cpu": quota}}]})
+    ((_, expected),) = forecast(state).stages
+    return expected
+
+
+def observed(usage: float, allocation: float, resource: str = "gpu", **more: object) -> Observed:
+    return {"usage": {resource: usage}, "allocation": {resource: allocation}, **more}
+
+
+def play(demand: Callable[[int], float], held: float, n_before: int, n_after: int, describe: Callable[[int], Observed] = lambda _: {}) -> list[float]:
+    """Hold a stage at `held`, then let it have what is forecast: the allocations it got."""
+    history = [observed(min(demand(t), held), held, **describe(t)) for t in range(n_before)]
+    allocations = []
+    for t in range(n_before, n_before + n_after):
+        allocation = min(forecast_one(history).demand[0] / 10, QUOTA)
+        history.append(observed(min(demand(t), allocation), allocation, **describe(t)))
+        allocations.append(allocation)
+    return allocations
+
+
+@pytest.mark.parametrize("n_before", [1, 3, 20, 100])
+def test_a_stage_held_at_a_quarter_is_estimated_within_a_quarter_in_five_periods(n_before):
+    allocations = play(lambda _: 16.0, 4.0, n_before, 12)
+    assert any(abs(allocation - 16) <= 4 for allocation in allocations[:5])
+    assert min(allocations[5:]) >= 12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_with_noise(seed):
+    noise = np.exp(0.1 * np.random.default_rng(seed).normal(size=200))
+    allocations = play(lambda t: 16 * noise[t], 4.0, 20, 16)
+    assert any(abs(allocation - 16) <= 4 for allocation in allocations[:5])
+    assert np.mean(allocations[5:]) >= 14
+
+
+@pytest.mark.parametrize("is_described", [False, True])
+def test_a_stage_that_was_free_in_a_calm_phase_is_not_held_there(is_described):
+    def busy(t: int) -> bool:
+        return (t // 8) % 2 == 1
+
+    def describe(t: int) -> Observed:
+        return {"step": t // 16, "phase": "rollout" if busy(t) else "train"} if is_described else {}
+
+    allocations = play(lambda t: 16.0 if busy(t) else 2.0, 4.0, 8, 40, describe)
+    late = [allocation for t, allocation in enumerate(allocations, start=8) if busy(t) and t >= 40]
+    assert np.median(late) >= 12
+
+
+def test_growing_demand_is_followed():
+    allocations = play(lambda t: 8 * 1.05**t, 8.0, 10, 25)
+    assert allocations[-1] >= 0.75 * min(8 * 1.05**34, QUOTA)
+
+
+def test_a_stage_at_its_allocation_is_probed_upward_and_the_plan_says_so():
+    expected = forecast_one([observed(4, 4)] * 10)
+    assert expected.demand[0] == 40 * PROBE
+    assert "gpu ran at its allocation" in expected.why
+
+
+def test_a_probe_stays_within_the_quota():
+    assert forecast_one([observed(4, 4)] * 10, quota=5).demand[0] == 50
+
+
+def test_without_allocations_usage_is_demand():
+    assert forecast_one([{"usage": {"gpu": 4}}] * 10).demand[0] == 40
+
+
+def test_a_stage_below_its_allocation_is_not_probed():
+    assert forecast_one([observed(4, 8)] * 10).demand[0] == 40
+
+
+def test_waiting_requests_tell_how_much_more_is_asked():
+    history = [observed(4, 4, requests_running=8, requests_waiting=6)] * 10
+    assert forecast_one(history).demand[0] == 70
+
+
+def test_running_requests_without_waiting_ones_tell_that_nothing_more_is_asked():
+    history = [observed(4, 4, requests_running=8, requests_waiting=0)] * 10
+    assert forecast_one(history).demand[0] == 40
+
+
+def test_an_enormous_queue_does_not_make_an_enormous_demand():
+    history = [observed(4, 4, requests_running=1, requests_waiting=1e9)] * 10
+    assert forecast_one(history).demand[0] == 40 * MOST_FACTOR
+
+
+def test_a_cpu_queue_asks_for_a_core_a_thread():
+    history = [observed(4, 4, "cpu", cpu_queue=3)] * 10
+    assert forecast_one(history).demand[1] == 70
+
+
+def test_tool_calls_ask_for_what_one_took_when_the_stage_was_free():
+    free = [observed(2, 8, "cpu", tool_calls=10)] * 6
+    assert forecast_one([*free, observed(4, 4, "cpu", tool_calls=30)]).demand[1] == 60
+
+
+def test_free_periods_above_take_the_place_of_a_probe():
+    history = [*[observed(10, 12)] * 6, observed(8, 8)]
+    assert forecast_one(history).demand[0] == 100
