@@ -66,7 +66,7 @@ def check_writable(path: Path) -> None:
         raise _refusal(str(path), "is not writable; choose another place or change its permissions")
 
 
-def write_whole(documents: Mapping[Path, str]) -> None:
+def write_whole(documents: Mapping[Path, str | bytes]) -> None:
     """Write every document, each whole or not at all, and none before all are on disk under temporary names.
 
     A name that ends in ``.gz`` is packed, always to the same bytes for the same text. A target that is no regular file (a pipe, a device) is
@@ -79,10 +79,11 @@ def write_whole(documents: Mapping[Path, str]) -> None:
     """
     pending: list[tuple[Path, Path]] = []
     try:
-        for path, text in documents.items():
+        for path, document in documents.items():
             try:
                 target = path.resolve()
-                content = gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode()
+                plain = document.encode() if isinstance(document, str) else document
+                content = gzip.compress(plain, mtime=0) if path.suffix == ".gz" else plain
                 if target.exists() and not target.is_file():
                     target.write_bytes(content)
                 else:

@@ -36,6 +36,13 @@ _ASSUMED: Final = (
     "cards of a demand: 1 to 32, small ones more often; per card 16 to 76 GiB of its memory, 3 to 24 cores, 32 to 192 GiB of host memory, 0.2 to 3 GB/s",
     "capacity: the demand divided by the contention, with 5 % less to 15 % more of the single resources",
 )
+_ASSUMED_FIVE: Final = (
+    _ASSUMED[0],
+    "cards of a demand: 1 to 32, small ones more often",
+    "of the resource a job leans on, per card 38 to 76 GiB of its memory, 12 to 24 cores, 96 to 192 GiB of host memory or 1.5 to 3 GB/s",
+    "of the others, per card 4 to 8 GiB, 0.8 to 1.5 cores, 8 to 16 GiB and 0.1 GB/s; jobs that lean on cards weigh half",
+    "capacity: the demand divided by the contention",
+)
 
 
 def generate(family: str, n_jobs: int, generator: np.random.Generator, *, contention: float = 3.0, title: str = "") -> State:
@@ -46,7 +53,7 @@ def generate(family: str, n_jobs: int, generator: np.random.Generator, *, conten
     family
         One of `FAMILIES`. ``plain``: one pool, one stage. ``full``: three pools with speeds, eight queues, a third of the jobs with three stages, 60 %
         running, a preemption budget, uncertain demand. ``templates``: ten kinds of identical jobs. ``rigid``: jobs of 1 to 64 cards, all or nothing, on
-        at most 512 cards.
+        at most 512 cards. ``five``: one pool, one stage, and every job leans on one of the five resources, so that all five are short at once.
     n_jobs
         How many jobs; 0 gives an empty cluster.
     generator
@@ -63,7 +70,8 @@ def generate(family: str, n_jobs: int, generator: np.random.Generator, *, conten
     """
     if family not in FAMILIES:
         raise ValueError(f"unknown family {family!r}; choose one of {', '.join(FAMILIES)}")
-    about = {"title": f"synthetic: {title or f'{n_jobs} jobs, family {family}'}", "licence": "Apache-2.0", "assumed": _ASSUMED, "synthetic": True}
+    assumed = _ASSUMED_FIVE if family == "five" else _ASSUMED
+    about = {"title": f"synthetic: {title or f'{n_jobs} jobs, family {family}'}", "licence": "Apache-2.0", "assumed": assumed, "synthetic": True}
     return State.model_validate({"format": "libra-opt/state/1", "about": about, **FAMILIES[family](n_jobs, generator, contention)})
 
 
@@ -86,6 +94,25 @@ def _templates(n_jobs: int, generator: np.random.Generator, contention: float) -
     asked = [{"weight": weights[kind], **_elastic(int(kinds[kind, 0])), "demand": amounts[kind]} for kind in range(n_kinds)]
     jobs = [{"id": f"kind-{kind}-{j:05d}", **asked[kind]} for j, kind in enumerate(kind_of.tolist())]
     return {"pools": [{"name": "a100", "capacity": _capacity(kinds[kind_of], contention)}], "jobs": jobs}
+
+
+def _five(n_jobs: int, generator: np.random.Generator, contention: float) -> _Document:
+    """Draw jobs that lean on one resource each: of it they ask half to all of the most per card, of the others a quarter to half of the least.
+
+    Those that lean on cards alone would buy all of them; they weigh half, so that the others still pay for what they lean on.
+    """
+    cards = _cards(generator, n_jobs)
+    leaning = generator.integers(len(_NAMES), size=n_jobs)[:, None] == np.arange(len(_NAMES))
+    little, some, much = -(-_LEAST_PER_CARD // 4), -(-_LEAST_PER_CARD // 2), -(-_MOST_PER_CARD // 2)
+    per_card = generator.integers(np.where(leaning, much, little), np.where(leaning, _MOST_PER_CARD, some), endpoint=True)
+    demand = per_card * cards[:, None]
+    weights = np.round(generator.uniform(0.5, 2.0, n_jobs) * np.where(leaning[:, 0], 0.5, 1.0), 2)
+    jobs = [
+        {"id": f"job-{j:05d}", "weight": weight, **_elastic(n), "demand": amounts}
+        for j, (weight, n, amounts) in enumerate(zip(weights.tolist(), cards.tolist(), _written(demand), strict=True))
+    ]
+    supply = np.ceil(demand.sum(axis=0) / contention).astype(np.int64)
+    return {"pools": [{"name": "a100", "capacity": _written(supply[None, :])[0]}], "jobs": jobs}
 
 
 def _rigid(n_jobs: int, generator: np.random.Generator, contention: float) -> _Document:
@@ -122,6 +149,7 @@ FAMILIES: Final[Mapping[str, Callable[[int, np.random.Generator, float], _Docume
     "full": _full,
     "templates": _templates,
     "rigid": _rigid,
+    "five": _five,
 }
 """The kinds of synthetic states, by name."""
 

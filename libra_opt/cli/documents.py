@@ -32,7 +32,7 @@ def open_plan(name: str) -> Plan:
 
 def changed_options(arguments: argparse.Namespace) -> dict[str, object]:
     """Return the options that the command line gives; raises `InputError` where a state could not have them."""
-    changes = {name: getattr(arguments, name) for name in OVERRIDES if getattr(arguments, name) is not None}
+    changes = {name: getattr(arguments, name) for name in OVERRIDES if getattr(arguments, name, None) is not None}
     try:
         Options.model_validate(changes)
     except ValidationError as error:

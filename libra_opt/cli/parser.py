@@ -5,11 +5,15 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-__all__ = ["BACKENDS", "FAMILIES", "OVERRIDES", "build_parser"]
+__all__ = ["BACKENDS", "BENCH_FAMILIES", "FAMILIES", "GENERATED", "OVERRIDES", "PEERS", "RECORDED", "build_parser"]
 
 BACKENDS = ("auto", "cp_sat", "lp_relaxation", "greedy")
 OVERRIDES = ("backend", "gap", "effort", "seed")
-FAMILIES = ("plain", "full", "templates", "rigid")
+FAMILIES = ("plain", "full", "templates", "rigid", "five")
+BENCH_FAMILIES = ("plain", "full", "templates", "rigid", "30x", "full-30x", "five", "fits", "recorded")
+PEERS = ("cp_sat", "highs", "highs_grid", "lp_clarabel", "lp_highs", "greedy")
+RECORDED = ("genai2026", "dlrm2025", "spotgpu2026", "agentcgroup", "search_r1")
+GENERATED = ("phase_switching",)
 
 _EPILOG = """\
 exit codes:
@@ -22,6 +26,16 @@ FILE may be packed with gzip; `-` is standard input.
 """
 
 _VERIFY = "Check a plan against its state, rule by rule. A plan made with options on the command line answers the state with these options; give them here too."
+
+_BENCH = """\
+Measure whole calls by family and size, phase by phase, each in a process of its own, and on the same states what a user would pick instead. Takes some
+minutes; --full takes hours. Run it on an idle machine.
+"""
+
+_BACKTEST = """\
+Predict series at moments of their second half from what was known by then, and score the predictions against baselines. Without FILE and --traces, generated
+series are used. A FILE holds comma-separated lines of series,period,value and, where they are known, resource,step,phase.
+"""
 
 
 class _Version(argparse.Action):
@@ -53,6 +67,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_generate(commands.add_parser("generate", help="make a synthetic, contended state"))
     _add_convert(commands.add_parser("convert", help="turn a recorded trace into states"))
     _add_export(commands.add_parser("export", help="write the program of a state for another solver"))
+    _add_backtest(commands.add_parser("backtest", help="score the forecast on recorded series", description=_BACKTEST))
+    _add_bench(commands.add_parser("bench", help="measure how fast plans are made, beside the alternatives", description=_BENCH))
     return parser
 
 
@@ -100,6 +116,34 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("state", metavar="STATE")
     parser.add_argument("--format", required=True, choices=("mathprog-data", "lp", "mps"), help="data for models/allocation.mod, or the program as LP or MPS")
     _add_output(parser)
+
+
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--families", nargs="+", choices=BENCH_FAMILIES, metavar="FAMILY", help=f"of {', '.join(BENCH_FAMILIES)} (default: plain full)")
+    parser.add_argument("--sizes", nargs="+", type=int, metavar="N", help="numbers of jobs (default: 100 1000 10000); recorded instances have their own")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="how many states of each family and size (default: %(default)s)")
+    parser.add_argument("--peers", nargs="+", choices=(*PEERS, "none"), metavar="PEER", help=f"of {', '.join(PEERS)}, or none (default: all)")
+    parser.add_argument("--peer-seeds", type=int, default=1, metavar="N", help="how many of the seeds the peers get (default: %(default)s)")
+    parser.add_argument("--budget", type=float, metavar="SECONDS", help="wall clock per peer and state (default: 10)")
+    parser.add_argument("--effort", type=float, metavar="N", help="effort, over that of the states")
+    parser.add_argument("--gap", type=float, metavar="SHARE", help="gap that is good enough, over that of the states")
+    parser.add_argument("--starts", type=int, default=5, metavar="N", help="how often whole processes are timed, 0 for not at all (default: %(default)s)")
+    parser.add_argument("--instances", default="instances/recorded", metavar="DIR", help="directory of the recorded instances (default: %(default)s)")
+    parser.add_argument("--full", action="store_true", help="every family, up to 100000 jobs, 120 s for each peer, unless given")
+    parser.add_argument("--json", metavar="FILE", help="write all measurements as JSON; `-` is standard output, and the tables go to standard error")
+
+
+def _add_backtest(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="*", metavar="FILE", help="series of your own, CSV")
+    parser.add_argument("--traces", metavar="DIR", help="directory of recorded traces, one directory per source in it")
+    parser.add_argument("--sets", metavar="NAME,..", help=f"which of {', '.join((*RECORDED, *GENERATED))} (default: all that are there)")
+    parser.add_argument("--methods", metavar="NAME,..", help="which methods (default: all); auto, else the last, is compared with the baselines")
+    parser.add_argument("--horizon", type=int, default=1, metavar="H", help="periods to predict (default: %(default)s)")
+    parser.add_argument("--window", type=int, default=128, metavar="N", help="periods of history given (default: %(default)s)")
+    parser.add_argument("--origins", type=int, default=256, metavar="N", help="moments per series at most (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the generated series (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON here; `-` is standard output, and the tables go to standard error")
+    parser.add_argument("--plot", metavar="FILE", help="draw the result here: .png, .svg or .pdf (needs the extra libra-opt[plot])")
 
 
 def _add_overrides(parser: argparse.ArgumentParser) -> None:
