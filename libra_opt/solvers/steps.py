@@ -1,8 +1,8 @@
 """Steps between prices: from the best prices known towards others, no further than the bound falls.
 
 What the jobs of a core point to can be far off while the jobs outside it answer to the wrong prices: a row that they overrun alone then costs whatever its
-penalty is. So prices move by no more than a factor at once, and on the line between the two the first point that lowers the bound is taken (the stabilisation
-of Ben-Ameur and Neto, *Acceleration of cutting-plane and column generation algorithms*, 2007).
+penalty is. Where the prices pointed to lower no bound, they are limited to a factor of the best known, and on the line between the two the first point that
+lowers it is taken (the stabilisation of Ben-Ameur and Neto, *Acceleration of cutting-plane and column generation algorithms*, 2007).
 """
 
 from typing import Final
@@ -37,8 +37,7 @@ def step(program: Program, prices: Prices, bound: float, toward: Prices) -> tupl
         The best so far, and what they prove of plans that spend nothing of tiers 1 to 3.
     """
     goal = _limited(program, prices, toward)
-    for share in _SHARES if toward is not prices else ():
-        tried = _between(prices, goal, share)
+    for tried in (toward, *(_between(prices, goal, share) for share in _SHARES)):
         reached = price_out(program, tried, NOTHING_SPENT).bound
         if reached < bound:
             return tried, reached
