@@ -16,6 +16,9 @@ _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
+_HALVINGS = 32
+"""How often the share that reserves leave of the spare is halved in looking for it."""
+
 
 def share_spare(ledger: Ledger, tables: Tables, stage: _Indices, pool: _Indices, amount: _Ints) -> _Ints:
     """Return the amounts with the spare handed out.
@@ -104,18 +107,18 @@ def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _
         *lent, outside = _per_queue(ledger, queue, held + cut)
         return outside + sum(map(max, lent, reserved)) <= available
 
-    share, step = 1.0, 0.5
-    cut = extra
-    for _ in range(32):
-        if holds(cut):
-            if share == 1.0:
-                break
-            share += step
-        else:
-            share -= step
-        step /= 2
+    if holds(extra):
+        return extra
+    most = np.zeros_like(extra)
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        share = (low + high) / 2
         cut = _cut(extra, unit, share)
-    return cut if holds(cut) else np.zeros_like(extra)
+        if holds(cut):
+            low, most = share, cut
+        else:
+            high = share
+    return most
 
 
 def _per_queue(ledger: Ledger, queue: _Indices, amount: _Ints) -> list[int]:
