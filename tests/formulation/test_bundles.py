@@ -17,7 +17,10 @@ NEAR = Fraction(1, 10**9)
 
 
 def made_of(*jobs: dict[str, Any], **capacity: float) -> Parts:
-    document = {"pools": [{"name": "p", "capacity": {"gpu": 8, "cpu": 20, **capacity}}], "jobs": [job if "stages" in job else {"demand": {"gpu": 4}, **job} for job in jobs]}
+    document = {
+        "pools": [{"name": "p", "capacity": {"gpu": 8, "cpu": 20, **capacity}}],
+        "jobs": [job if "stages" in job else {"demand": {"gpu": 4}, **job} for job in jobs],
+    }
     return cut(State.model_validate(document))
 
 
@@ -118,7 +121,10 @@ def test_first_level_is_the_least_there_is() -> None:
             if levels[j]:
                 lowest = reading.offers(j, levels[j][0])
                 assert levels[j][-1] == open_at[-1]
-                assert all(all(map(int.__le__, lowest[row], held)) for row, held in reading.offers(j, open_at[0]).items() if row in lowest) or levels[j][0] > open_at[0]
+                assert (
+                    all(all(map(int.__le__, lowest[row], held)) for row, held in reading.offers(j, open_at[0]).items() if row in lowest)
+                    or levels[j][0] > open_at[0]
+                )
             else:
                 assert open_at == []
 

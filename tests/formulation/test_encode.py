@@ -26,7 +26,11 @@ def test_worth_is_spread_over_the_milliseconds_of_the_hold() -> None:
 
 def test_waiting_costs_what_runs_now_its_eviction() -> None:
     runs = {"demand": {"gpu": 1}, "allocation": {"pool": "p", "resources": {"gpu": 1}}, "preemption_cost": {"evict_seconds": 7}}
-    stages = [{"name": "x", "allocation": {"pool": "p", "resources": {"gpu": 1}}}, {"name": "y", "allocation": {"pool": "p", "resources": {"gpu": 1}}}, {"name": "z"}]
+    stages = [
+        {"name": "x", "allocation": {"pool": "p", "resources": {"gpu": 1}}},
+        {"name": "y", "allocation": {"pool": "p", "resources": {"gpu": 1}}},
+        {"name": "z"},
+    ]
     made = made_of({"id": "b", **runs}, {"id": "a", "demand": {"gpu": 2}, "preemption_cost": {"evict_seconds": 9}}, {"id": "c", "stages": stages})
     assert made.wait_ms.tolist() == [0, 7000, 45000]
     assert made.n_wait_moves.tolist() == [0, 1, 2]
@@ -97,7 +101,9 @@ def test_clusters_beyond_exact_numbers_are_counted_coarsely_and_on_the_safe_side
     assert (int(made.scale[0]), made.shared.capacity[0, 0]) == (5, capacity // 5)
     assert made.is_exact
     jobs = [job, {"id": "b", "demand": {"gpu": 3}}]
-    made = made_of(*jobs, pools=[{"name": "p", "capacity": {"gpu": str(capacity)}}], queues=[{"name": "t", "nominal_quota": {}, "borrowing_limit": {"gpu": 15}}])
+    made = made_of(
+        *jobs, pools=[{"name": "p", "capacity": {"gpu": str(capacity)}}], queues=[{"name": "t", "nominal_quota": {}, "borrowing_limit": {"gpu": 15}}]
+    )
     assert (int(made.scale[0]), made.shared.capacity[0, 0], made.shared.total[0]) == (8, capacity // 8, capacity / 8)
     assert made.shared.ceiling[:, 0].tolist() == [1, np.inf]
     assert made.is_rounded.tolist() == [True, False, False, False, False]
@@ -116,7 +122,10 @@ def test_grid_is_whole_while_cells_are_few() -> None:
     assert len(encode(asked, asked.ledger, 101).bundles.job) == 101
 
 
-@pytest.mark.parametrize(("n_cards", "backend", "is_whole"), [(19_999, "auto", True), (20_000, "auto", False), (20_000, "cp_sat", True), (199_999, "cp_sat", True), (200_000, "cp_sat", False)])
+@pytest.mark.parametrize(
+    ("n_cards", "backend", "is_whole"),
+    [(19_999, "auto", True), (20_000, "auto", False), (20_000, "cp_sat", True), (199_999, "cp_sat", True), (200_000, "cp_sat", False)],
+)
 def test_back_end_that_proves_only_what_is_on_the_grid_gets_more_cells(n_cards: int, backend: str, is_whole: bool) -> None:  # noqa: FBT001
     pools = [{"name": "p", "capacity": {"gpu": 10**6}}]
     assert made_of({"id": "a", "demand": {"gpu": n_cards}}, pools=pools, options={"backend": backend}).bundles.is_whole is is_whole
@@ -131,7 +140,9 @@ def test_refined_program_is_the_same_but_for_its_grid() -> None:
     assert (fine.is_original, fine.worth.tolist(), fine.lost.tolist(), fine.per_ms.tolist()) == (True, [30_000], [30_000], coarse.per_ms.tolist())
     assert (fine.tables, fine.curves, fine.ways, fine.limits) == (coarse.tables, coarse.curves, coarse.ways, coarse.limits)
     assert fine.shared.budget_ms == 9000
-    assert not refine(made_of({"id": "a", "demand": {"gpu": 30_000}}, pools=[{"name": "p", "capacity": {"gpu": 10**5}}]), Window(*np.array([[0.0], [1.0], [-1.0]]))).bundles.is_complete
+    assert not refine(
+        made_of({"id": "a", "demand": {"gpu": 30_000}}, pools=[{"name": "p", "capacity": {"gpu": 10**5}}]), Window(*np.array([[0.0], [1.0], [-1.0]]))
+    ).bundles.is_complete
 
 
 def test_state_without_jobs_or_pools_has_a_program() -> None:

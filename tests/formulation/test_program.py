@@ -149,9 +149,7 @@ def test_choices_agree_with_a_slow_reading() -> None:
             level = made.level(choice)
             assert [made.bundles.service[at] if at >= 0 else 0.0 for at in level.tolist()] == [job.service for job in jobs]
             assert (level >= 0).tolist() == [job.runs for job in jobs]
-            short = [
-                max(0, slow.owed[q][r] - queues[q][r]) / quota for q, row in enumerate(ledger.nominal) for r, quota in enumerate(row) if quota
-            ]
+            short = [max(0, slow.owed[q][r] - queues[q][r]) / quota for q, row in enumerate(ledger.nominal) for r, quota in enumerate(row) if quota]
             assert score.lost == pytest.approx(sum(worth[job.job] for job in jobs if ledger.protected[job.job] and not job.runs))
             assert score.over_seconds == pytest.approx(0 if slow.budget is None else max(0, ms - slow.budget) / 1000)
             assert score.shortfall == pytest.approx(sum(short))

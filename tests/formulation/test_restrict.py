@@ -161,9 +161,7 @@ def test_same_plan_on_a_finer_grid() -> None:
             service = np.where(level >= 0, coarse.bundles.service[level], -1.0) if coarse.n_cells else np.full(coarse.n_jobs, -1.0)
             fine = refine(coarse, Window(np.full(coarse.n_jobs, 0.3), np.full(coarse.n_jobs, 0.7), service))
             moved = transfer(choice, coarse, fine)
-            assert meaning(state(seed), fine, moved) == [
-                pytest_approx_service(job) for job in meaning(state(seed), coarse, choice)
-            ]
+            assert meaning(state(seed), fine, moved) == [pytest_approx_service(job) for job in meaning(state(seed), coarse, choice)]
             n_moved += int((moved >= 0).any())
     assert n_moved > 50
 

@@ -22,7 +22,9 @@ CPU = 1
 TWO_POOLS = [{"name": name, "capacity": {"cpu": 20, "mem": 99, "gpu": 99, "net": 99}} for name in ("p", "q")]
 
 
-def shared_out(jobs: list[dict[str, Any]], held: list[list[int]], pools: list[int] | None = None, stages: list[int] | None = None, pools_made: Any = TWO_POOLS, **more: Any) -> list[list[int]]:
+def shared_out(
+    jobs: list[dict[str, Any]], held: list[list[int]], pools: list[int] | None = None, stages: list[int] | None = None, pools_made: Any = TWO_POOLS, **more: Any
+) -> list[list[int]]:
     """What stages hold of memory, CPU, cards and network once the spare is handed out; pools have 20 CPU, the others plenty."""
     named = [{"id": f"j{i}", **job} for i, job in enumerate(jobs)]
     asked = State.model_validate({"resources": RESOURCES, "pools": pools_made, "jobs": named, **more})

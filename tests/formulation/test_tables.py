@@ -15,7 +15,10 @@ DOCUMENT = {
         {"name": "gpu_mem", "unit": "GiB", "compressible": False, "costly": True},
     ],
     "pools": [{"name": "z", "capacity": {"gpu": 8, "cpu": 4}, "card_mem": 80}, {"name": "a", "capacity": {"gpu_mem": 9}}],
-    "queues": [{"name": "t", "nominal_quota": {"gpu": 3}, "borrowing_limit": {"gpu": 2}}, {"name": "s", "nominal_quota": {"cpu": 3}, "lending_limit": {"cpu": 1}}],
+    "queues": [
+        {"name": "t", "nominal_quota": {"gpu": 3}, "borrowing_limit": {"gpu": 2}},
+        {"name": "s", "nominal_quota": {"cpu": 3}, "lending_limit": {"cpu": 1}},
+    ],
     "jobs": [
         {
             "id": "second",
