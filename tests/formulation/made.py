@@ -19,7 +19,7 @@ __all__ = ["EVERY_TICK", "SEEDS", "Parts", "cut", "document", "parts", "slow", "
 
 Document = dict[str, Any]
 
-SEEDS = range(60)
+SEEDS = range(30)
 EVERY_TICK = 10**6
 
 GPU = {"name": "gpu", "unit": "cards", "compressible": True, "costly": True}

@@ -188,5 +188,5 @@ def test_plans_agree_with_a_slow_reading() -> None:
                 shares = {resource.name: used[k][r] / ledger.capacity[k][r] for r, resource in enumerate(ledger.resources) if ledger.capacity[k][r]}
                 assert plan.utilisation[name] == pytest.approx(shares)
             n_short += short > 0
-    assert min(n_running, n_short) > 30
+    assert min(n_running, n_short) > 8
     assert n_lifted > 0

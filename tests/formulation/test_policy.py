@@ -6,7 +6,7 @@ import pytest
 
 from libra_opt.domain import State
 from libra_opt.formulation.policy import weighted_throughput
-from tests.formulation.made import SEEDS, Parts, cut, parts
+from tests.formulation.made import SEEDS, cut, parts
 from tests.oracle import enumerate as rules
 
 POOLS = [{"name": "p", "capacity": {"gpu": 8, "cpu": 20}}, {"name": "q", "capacity": {"gpu": 8, "mem": 100}}]

@@ -52,7 +52,7 @@ def test_earlier_tiers_decide() -> None:
 
 
 @pytest.mark.parametrize(("scale", "is_tie"), [(1e-12, True), (0.9e-9, True), (1.1e-9, False)])
-def test_differences_at_the_size_of_rounding_do_not_count(scale: float, is_tie: bool) -> None:
+def test_differences_at_the_size_of_rounding_do_not_count(scale: float, is_tie: bool) -> None:  # noqa: FBT001
     higher, negative = Score(0, 0, 0, 1000 * (1 + scale), 0, 0), Score(0, 0, 0, -1000 * (1 + scale), 0, 0)
     assert higher.beats(Score(0, 0, 0, 1000, 0, 0)) is not is_tie
     assert Score(0, 0, 0, -1000, 0, 0).beats(negative) is not is_tie
