@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from libra_opt.domain import State
+from libra_opt.formulation.curves import _breakpoints
 from tests.formulation.made import SEEDS, Parts, cut, parts, slow
+
+
+@pytest.fixture(autouse=True)
+def _worked_out_anew() -> None:
+    """Curves are remembered from one call to the next; here each test works them out for itself."""
+    _breakpoints.cache_clear()
 
 
 def one_stage(**fields: object) -> Parts:

@@ -184,6 +184,30 @@ def test_job_whose_queue_would_pass_its_ceiling() -> None:
     )
 
 
+def test_queue_is_asked_for_the_least_of_every_stage_once() -> None:
+    queues = [{"name": "t", "nominal_quota": {"gpu": 3}, "borrowing_limit": {"gpu": 0}}]
+    two_pools = {"queue": "t", "demand": {"gpu": 2}, "min_quota": {"gpu": 2}}
+    assert reasons([two_pools], (None,), ("queue",), queues=queues)[0][0] == "no_gain"
+    two_stages = {"queue": "t", "stages": [{"name": name, "min_quota": {"gpu": 2}} for name in "xy"]}
+    assert reasons([two_stages], (None,), ("queue",), queues=queues)[0] == ("queue_ceiling", "waits: queue 't' would pass its ceiling of gpu")
+
+
+def test_what_is_lacking_is_weighed_by_the_size_of_the_pool() -> None:
+    pools = [{"name": "p", "capacity": {"gpu": 100}}, {"name": "q", "capacity": {"gpu": 4, "cpu": 1}}]
+    takers = [four(demand={"gpu": 100}), four(pools=["q"])]
+    either = {"min_quota": {"gpu": 4}, "demand": {"gpu": 4}}
+    found = reasons([*takers, either], (0.99, 0.5, None), ("admit", "admit", "queue"), pools=pools)
+    assert found[2][1] == f"waits: needs at least 4 gpu (1 left) in p, {OTHERS}"
+    stages = [{"name": "x", "min_quota": {"gpu": 6}, "pools": ["p"]}, {"name": "y", "min_quota": {"gpu": 4}, "pools": ["q"]}]
+    found = reasons([*takers, {"stages": stages}], (0.99, 0.5, None), ("admit", "admit", "queue"), pools=pools)
+    assert found[2][1] == f"waits: needs at least 4 gpu (2 left) in q, {OTHERS}"
+
+
+def test_protected_job_of_little_worth_is_shed_too() -> None:
+    job = four(min_quota={"gpu": 3}, **holds(gpu=4), preemptible=False, weight=0.1)
+    assert reasons([four(demand={"gpu": 6}), job], (1, None), ("admit", "evict"))[1][0] == "shed"
+
+
 def test_job_that_would_fit_but_adds_nothing() -> None:
     assert reasons([four(weight=0)], (None,), ("queue",)) == [
         ("no_gain", "waits: it would fit, but what is left is reserved for a queue's guarantee, or running it adds no value")

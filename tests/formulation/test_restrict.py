@@ -10,7 +10,7 @@ import pytest
 from libra_opt.domain import State
 from libra_opt.formulation.bundles import Window
 from libra_opt.formulation.encode import refine
-from libra_opt.formulation.program import Choice, Program
+from libra_opt.formulation.program import Choice, Program, Usage
 from libra_opt.formulation.restrict import Restricted, restrict, transfer
 from tests.formulation.choices import choices, meaning, program, program_of
 from tests.formulation.made import SEEDS, state
@@ -70,6 +70,28 @@ def test_smaller_program_counts_what_the_others_leave() -> None:
             n_compared += 1
     assert n_compared > 100
     assert n_fitting > 50
+
+
+def test_what_fixed_use_leaves_of_every_row() -> None:
+    queues = [
+        {"name": "s", "nominal_quota": {"gpu": 5}, "borrowing_limit": {"gpu": 1}, "lending_limit": {"gpu": 1}},
+        {"name": "t", "nominal_quota": {"gpu": 2}, "lending_limit": {"gpu": 0}},
+    ]
+    jobs = [{"id": "a", "queue": "s", "demand": {"gpu": 3}}, {"id": "b", "queue": "s", "demand": {"gpu": 4}}, {"id": "c", "queue": "t", "demand": {"gpu": 1}}]
+    document = {"pools": [{"name": "p", "capacity": {"gpu": 9}}], "queues": queues, "jobs": jobs, "options": {"preemption_budget_seconds": 9}}
+    made = program_of(State.model_validate(document))
+    fixed = made.usage(np.array([made.bundles.first_cell[made.bundles.first_slot[made.bundles.first_level[1] - 1]], -1, -1]))
+    assert (fixed.queue[0, 0], fixed.ms) == (3, 0)
+    left = restrict(made, np.array([1, 2]), every_level(made), Usage(fixed.pool, fixed.queue, 1000.0)).program.shared
+    assert left.capacity[0, 0] == 6
+    assert left.ceiling[:, 0].tolist() == [3, np.inf, np.inf]
+    assert left.reserved[:, 0].tolist() == [1, 2, 0]
+    assert left.floor[:, 0].tolist() == [2, 1, 0]
+    assert left.nominal[:, 0].tolist() == [5, 2, 1]
+    assert (left.total[0], left.budget_ms) == (6, 8000)
+    assert left.is_reserving[0]
+    more = restrict(made, np.array([1, 2]), every_level(made), Usage(fixed.pool, 2 * fixed.queue, 0.0)).program.shared
+    assert (more.reserved[0, 0], more.floor[0, 0]) == (0, 0)
 
 
 def test_smaller_program_without_others_has_all_the_rows() -> None:
@@ -137,6 +159,8 @@ def assert_parts_are_those_of_the_larger(made: Program, small: Restricted) -> No
     assert small.jobs[inner.cell_job].tolist() == made.cell_job[cells].tolist()
     assert small.stages[inner.cell_stage].tolist() == made.cell_stage[cells].tolist()
     assert inner.first_stage[-1] == len(small.stages)
+    assert len(inner.first_stage) == len(inner.bundles.first_level) == len(small.jobs) + 1
+    assert len(inner.bundles.first_slot) == len(inner.bundles.job) + 1
     assert (inner.bundles.first_level[-1], inner.bundles.first_slot[-1], inner.bundles.first_cell[-1]) == (
         len(inner.bundles.job),
         len(inner.bundles.first_cell) - 1,
@@ -168,6 +192,16 @@ def test_same_plan_on_a_finer_grid() -> None:
 
 def pytest_approx_service(job: Any) -> Any:
     return type(job)(job.job, job.runs, pytest.approx(job.service, abs=1e-9), job.held, job.ms, job.moves)
+
+
+def test_job_with_one_stage_that_is_not_on_the_other_grid_waits() -> None:
+    stages = [{"name": "x", "demand": {"mem": 1}}, {"name": "y", "demand": {"gpu": 4}}, {"name": "z", "demand": {"mem": 1}}]
+    made = program_of(State.model_validate({"pools": [{"name": "p", "capacity": {"gpu": 9, "mem": 9}}], "jobs": [{"id": "a", "stages": stages}]}))
+    half = next(level for level in range(len(made.bundles.job)) if made.bundles.service[level] == 0.5)
+    choice = made.bundles.first_cell[made.bundles.first_slot[half] : made.bundles.first_slot[half + 1]]
+    other = restrict(made, np.arange(1), np.isin(made.bundles.service, [0.0, 1.0])).program
+    assert transfer(choice, made, other).tolist() == [-1, -1, -1]
+    assert transfer(choice, made, made).tolist() == choice.tolist()
 
 
 def test_job_whose_amounts_are_not_on_the_other_grid_waits() -> None:

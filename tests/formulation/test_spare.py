@@ -139,6 +139,12 @@ def test_reserves_larger_than_the_cluster_are_cut() -> None:
     assert cpus([40, 4], [9, 5], [{"queue": "t"}, {"queue": "u"}], queues=queues, pools_made=ONE_POOL) == [15, 5]
 
 
+def test_reserves_are_cut_to_whole_quanta() -> None:
+    queues = [{"name": name, "nominal_quota": {"cpu": quota}, "lending_limit": {"cpu": 0}} for name, quota in (("t", 60), ("u", 20))]
+    assert cpus([1], [0], queues=queues, pools_made=[{"name": "p", "capacity": {"cpu": 21}}]) == [1]
+    assert cpus([2], [0], queues=queues, pools_made=[{"name": "p", "capacity": {"cpu": 21}}]) == [1]
+
+
 def test_spare_obeys_the_rules_and_leaves_nothing_that_fits() -> None:
     n_given = 0
     for seed in SEEDS:
