@@ -94,10 +94,17 @@ def line(name: str, found: list[Mutant]) -> float:
 
 
 def argues(entry: Mapping[str, str], mutant: Mutant) -> bool:
-    """Tell whether an entry speaks of a mutant: by its function and new text, or, for a family, by patterns of the text before and after."""
-    if "function" in entry:
+    """Tell whether an entry speaks of a mutant.
+
+    One with `after` speaks of that new text in one function; one with `same_without` of a family, whose text is the same before and after once what the
+    pattern matches is left out; `function` and `has` are patterns that narrow a family to some functions and texts.
+    """
+    if "after" in entry:
         return entry["function"] == mutant.function and entry["after"] == mutant.after
-    return bool(re.search(entry["before"], mutant.before) and re.search(entry["after"], mutant.after))
+    if not re.search(entry.get("function", ""), mutant.function) or not re.search(entry.get("has", ""), mutant.before):
+        return False
+    before, after = (re.sub(entry["same_without"], "", text) for text in (mutant.before, mutant.after))
+    return before == after
 
 
 def mutants(package: str) -> Iterator[Mutant]:

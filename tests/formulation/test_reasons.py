@@ -106,6 +106,8 @@ def test_job_whose_queue_is_at_its_ceiling() -> None:
         ),
     ]
     assert reasons([four(queue="t")], (0.5,), ("admit",), queues=queues)[0][0] == "move_not_worth_it"
+    wide = four(queue="t", demand={"gpu": 4, "cpu": 4}, min_quota={"gpu": 3, "cpu": 3})
+    assert reasons([wide], (0.75,), ("admit",), queues=queues)[0][1].endswith("queue 't' is at its ceiling of gpu, cpu")
 
 
 def test_job_that_fits_nowhere() -> None:

@@ -73,6 +73,17 @@ def test_what_rounding_leaves_goes_in_order() -> None:
     assert cpus([9, 9, 9], [1, 1, 1], [{}, {"max_quota": {"cpu": 2}}, {}]) == [9, 2, 9]
 
 
+def test_what_rounding_leaves_passes_over_who_is_at_its_cap() -> None:
+    more = {"demand_intensity": [2]}
+    assert cpus([9, 9, 9], [0, 0, 1], [{"max_quota": {"cpu": 2}}, more, more]) == [2, 9, 9]
+    assert cpus([10, 10], [0, 0], pools_made=[{"name": "p", "capacity": {"cpu": 19}}]) == [10, 9]
+    assert cpus([30, 30], [10, 9]) == [11, 9]
+
+
+def test_rounding_noise_of_an_intensity_takes_no_unit() -> None:
+    assert cpus([10], [0], [{"demand_intensity": [1.1]}]) == [11]
+
+
 def test_a_full_pool_has_no_spare() -> None:
     assert cpus([30, 30], [10, 10]) == [10, 10]
     assert cpus([30, 30], [15, 10]) == [15, 10]
@@ -122,6 +133,13 @@ def test_queue_takes_no_spare_above_its_ceiling() -> None:
     assert cpus([12, 12, 6], [4, 4, 1], QUEUED, queues=queues) == [4, 4, 3]
     assert cpus([12, 12, 6], [5, 5, 1], QUEUED, queues=queues) == [5, 5, 2]
     assert cpus([12, 12, 6], [1, 1, 1], [{"queue": "t", "unit": {"cpu": 2}}, *QUEUED[1:]], queues=queues) == [3, 3, 4]
+
+
+def test_ceiling_of_the_first_queue_holds_too() -> None:
+    queues = [{"name": "t", "nominal_quota": {"cpu": 5}, "borrowing_limit": {"cpu": 3}}, {"name": "u"}]
+    assert cpus([12], [1], [{"queue": "t"}], queues=queues) == [8]
+    assert cpus([12], [8], [{"queue": "t"}], queues=queues) == [8]
+    assert cpus([12, 12], [8, 1], [{"queue": "t"}, {"queue": "u"}], queues=queues) == [8, 8]
 
 
 def test_spare_leaves_what_queues_reserve() -> None:
