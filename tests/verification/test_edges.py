@@ -110,6 +110,28 @@ def test_stage_that_asks_for_no_cards_holds_none(answer: Any) -> None:
     assert found(answer, [{"id": "a", "demand": {"mem": 2}}], [runs("a", "admit", 1.0, gpu=1, mem=2)]) == [("R14", "jobs[0].stages[0].resources.gpu", 1.0)]
 
 
+def test_stage_without_memory_asks_for_no_card_that_carries_none(answer: Any) -> None:
+    none = [{**pool(), "card_mem": 0}]
+    assert found(answer, [{"id": "a", "demand": {"mem": 2}}], [runs("a", "admit", 1.0, gpu=1, mem=2)], pools=none) == [
+        ("R14", "jobs[0].stages[0].resources.gpu", 1.0)
+    ]
+
+
+@pytest.mark.parametrize("known", ["gpu_mem", "net", "gpu"])
+def test_amount_of_an_unknown_resource_is_not_read_as_that_of_another(answer: Any, known: str) -> None:
+    job = {"id": "a", "demand": {"gpu": 4, "net": 4}, "need": {"gpu_mem": 4}}
+    plan = [runs("a", "admit", 1.0, **{"gpu": 4, "net": 4, "gpu_mem": 4, known: 4, "tpu": 4})]
+    assert found(answer, [job], plan, pools=[pool(net=9)]) == [("format", "jobs[0].stages[0].resources.tpu", 1.0)]
+
+
+def test_quanta_of_several_units_are_whole_where_they_divide(answer: Any) -> None:
+    state = {"resources": [{"name": "cpu", "quantum": 2}, {"name": "gpu", "quantum": 0.75}], "pools": [{"name": "p", "capacity": {"cpu": 8, "gpu": 6}}]}
+    job = {"id": "a", "demand": {"cpu": 4, "gpu": 1.5}}
+    assert found(answer, [job], [runs("a", "admit", 1.0, cpu=4, gpu=1.5)], **state) == []
+    assert found(answer, [job], [runs("a", "admit", 1.0, cpu=4, gpu=1)], **state) == [("R8", "jobs[0].stages[0].resources.gpu", 0.25)]
+    assert found(answer, [job], [runs("a", "admit", 1.0, cpu=5, gpu=1.5)], **state) == [("R8", "jobs[0].stages[0].resources.cpu", 1.0)]
+
+
 def test_costly_resource_is_no_spare_even_where_changing_it_is_free(answer: Any) -> None:
     job = {"id": "a", "demand": {"gpu": 4, "cpu": 2}, "max_quota": {"cpu": 1}, "preemption_cost": {"resize_seconds": 0}}
     assert found(answer, [job], [runs("a", "admit", 0.5, gpu=3, cpu=1)]) == [("R14", "jobs[0].stages[0].resources.gpu", 1.0)]

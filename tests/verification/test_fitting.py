@@ -84,6 +84,8 @@ def test_protected_job_fits_at_its_least(answer: Any, job: Document, capacity: D
         (2.5, {"need": {"gpu_mem": 5}}, 1, False),
         (2.5, {"need": {"gpu_mem": 6}}, 3, True),
         (2.5, {"need": {"gpu_mem": 6}}, 2, False),
+        (2.5, {"need": {"gpu_mem": 5}, "min_quota": {"gpu": 1}}, 1, False),
+        (10, {"need": {"gpu_mem": 31}, "min_quota": {"gpu": 3}}, 3, False),
         (1, {"need": {"gpu_mem": 3}}, 3, True),
         (1, {"need": {"gpu_mem": 3}}, 2, False),
         (0, {}, 8, False),
@@ -200,6 +202,14 @@ def test_job_stays_in_the_room_that_it_holds_itself(answer: Any) -> None:
     queued = [{**job, "queue": "t"} for job in jobs]
     queues = [{"name": "s"}, {"name": "t", "nominal_quota": {"gpu": 8}, "borrowing_limit": {"gpu": 0}}]
     assert broken(answer, queued, plan, options={"preemption_budget_seconds": 0}, queues=queues) == [("R12", "jobs[0]")]
+
+
+def test_moved_job_that_cannot_be_read_in_full_is_refused(answer: Any) -> None:
+    stages = [{"name": name, "demand": {"gpu": 2}, **holding(gpu=2)} for name in "xy"]
+    placed = [{"name": "x", "pool": "q", "resources": {"gpu": 2}}, {"name": "y", "pool": "p", "resources": {"gpu": "two"}}]
+    plan = [{"id": "a", "action": "migrate", "service": 1.0, "stages": placed}]
+    found = broken(answer, [{"id": "a", "stages": stages}], plan, pools=[pool(), pool("q")], options={"preemption_budget_seconds": 0})
+    assert found == [("format", "jobs[0].stages[1].resources.gpu"), ("R12", "jobs[0]")]
 
 
 def test_job_does_not_stay_where_others_took_its_room(answer: Any) -> None:
