@@ -131,7 +131,7 @@ def functions_in(source: str) -> Iterator[tuple[str, list[str]]]:
 def changed(original: list[str], mutated: list[str]) -> tuple[str, str]:
     """Return the lines that only one of two functions has."""
     lines = [line for line in difflib.unified_diff(original, mutated, n=0, lineterm="") if not line.startswith(("---", "+++", "@@"))]
-    before, after = (" ".join(line[1:] for line in lines if line[0] == sign) for sign in "-+")
+    before, after = (" ".join(line[1:] for line in lines if line[0] == sign).strip() for sign in "-+")
     return before, after
 
 

@@ -93,6 +93,23 @@ def choose_by_id(made: Program) -> Choice:
     return alone
 
 
+def test_every_job_has_its_reason() -> None:
+    plan = decoded([{"demand": {"gpu": 8}}, {"demand": {"gpu": 4}, "min_quota": {"gpu": 4}, "pools": ["p"]}], (1, "p"), None)
+    assert [(job.reason.code, job.reason.message) for job in plan.jobs] == [
+        ("fully_served", "admitted: served in full"),
+        ("no_room", "waits: needs at least 4 gpu (0 left) in p, which others use better"),
+    ]
+
+
+def test_speed_counts_where_a_single_quantum_is_demanded() -> None:
+    assert decoded([{"demand": {"gpu": 1}, "max_quota": {"gpu": 1}, "pools": {"p": 0.5}}], (0.5, "p")).jobs[0].service == 0.5
+
+
+def test_shortfall_is_counted_in_the_units_of_its_row() -> None:
+    queues = [{"name": "t", "nominal_quota": {"gpu": 6}}]
+    assert decoded([{"queue": "t", "demand": {"gpu": 4}, "unit": 2}], (0.5, "p"), queues=queues).score.shortfall == pytest.approx(2 / 6)
+
+
 def test_spare_is_handed_out_unless_the_option_is_off() -> None:
     job = {"demand": {"gpu": 4, "cpu": 8}}
     assert decoded([job], (0.25, "p")).jobs[0].stages[0].resources["cpu"] == 8

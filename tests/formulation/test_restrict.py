@@ -196,11 +196,14 @@ def pytest_approx_service(job: Any) -> Any:
 
 def test_job_with_one_stage_that_is_not_on_the_other_grid_waits() -> None:
     stages = [{"name": "x", "demand": {"mem": 1}}, {"name": "y", "demand": {"gpu": 4}}, {"name": "z", "demand": {"mem": 1}}]
-    made = program_of(State.model_validate({"pools": [{"name": "p", "capacity": {"gpu": 9, "mem": 9}}], "jobs": [{"id": "a", "stages": stages}]}))
-    half = next(level for level in range(len(made.bundles.job)) if made.bundles.service[level] == 0.5)
-    choice = made.bundles.first_cell[made.bundles.first_slot[half] : made.bundles.first_slot[half + 1]]
-    other = restrict(made, np.arange(1), np.isin(made.bundles.service, [0.0, 1.0])).program
-    assert transfer(choice, made, other).tolist() == [-1, -1, -1]
+    jobs = [{"id": "a", "demand": {"gpu": 1}}, {"id": "b", "stages": stages}, {"id": "c", "demand": {"gpu": 1}}]
+    made = program_of(State.model_validate({"pools": [{"name": "p", "capacity": {"gpu": 9, "mem": 9}}], "jobs": jobs}))
+    bundles = made.bundles
+    wanted = [int(bundles.first_level[1]) - 1, next(level for level in range(len(bundles.job)) if bundles.service[level] == 0.5), len(bundles.job) - 1]
+    choice = np.concatenate([bundles.first_cell[bundles.first_slot[level] : bundles.first_slot[level + 1]] for level in wanted])
+    other = restrict(made, np.arange(3), np.isin(bundles.service, [0.0, 1.0])).program
+    moved = transfer(choice, made, other)
+    assert (moved[1:4].tolist(), other.runs(moved).tolist()) == ([-1, -1, -1], [True, False, True])
     assert transfer(choice, made, made).tolist() == choice.tolist()
 
 

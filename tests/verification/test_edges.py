@@ -64,6 +64,19 @@ def test_job_behind_one_that_cannot_be_read_is_checked(answer: Any) -> None:
     assert found(answer, jobs, plan, pools=[pool(), pool("q")]) == [("R4", "jobs[0].stages[0].pool", 1.0), ("R6", "jobs[1].service", 0.5)]
 
 
+def test_job_in_a_pool_it_does_not_allow_is_not_measured(answer: Any) -> None:
+    job = {"id": "a", "demand": {"gpu": 1}, "pools": ["p"]}
+    assert found(answer, [job], [runs("a", "admit", 0.3, "q", gpu=4)], pools=[pool(), pool("q")]) == [("R4", "jobs[0].stages[0].pool", 1.0)]
+
+
+def test_cluster_without_pools_lets_jobs_wait_and_nothing_else(answer: Any) -> None:
+    job = {"id": "a", "demand": {"gpu": 1}}
+    assert found(answer, [job], [waits("a")], 0.0, pools=[]) == []
+    asked = State.model_validate({"jobs": [job]})
+    [fault] = [fault for fault in verify(asked, answer(asked, [runs("a", "admit", 1.0, gpu=1)], 0.0)).broken if fault.rule == "R4"]
+    assert fault.message == "job 'a', stage 'main' sits in pool 'p'; it allows none"
+
+
 def test_known_stage_behind_an_unknown_one_is_read(answer: Any) -> None:
     stages = [{"name": name, "pool": "p", "resources": {"gpu": amount}} for name, amount in (("other", 0), ("main", 9))]
     plan = [{"id": "a", "action": "admit", "service": 1.0, "stages": stages}]
@@ -164,8 +177,10 @@ def test_charge_of_a_millisecond_keeps_what_it_is_for(answer: Any) -> None:
         ([{"name": "cpu"}, {"name": "net"}], {"cpu": 32, "net": 10}, {"cpu": 8, "net": 5}, {"cpu": 8, "net": 5}, 0.5),
         ([{"name": "cpu"}, {"name": "gpu", "quantum": 0.25}], {"cpu": 32, "gpu": 6}, {"cpu": 8, "gpu": 1.5}, {"cpu": 8, "gpu": 1.5}, 1.5),
         ([{"name": "cpu"}, {"name": "gpu", "quantum": 0.25}], {"cpu": 32, "gpu": 6}, {"cpu": 8}, {"cpu": 8}, 1.5),
+        ([{"name": "cpu"}, {"name": "gpu", "quantum": 0.75}], {"cpu": 32, "gpu": 6}, {"cpu": 8, "gpu": 1.5}, {"cpu": 8, "gpu": 1.5}, 1.5),
+        ([{"name": "cpu"}, {"name": "gpu", "quantum": 0.75}], {"cpu": 32, "gpu": 6}, {"cpu": 8}, {"cpu": 8}, 1.5),
     ],
-    ids=["no cards at all", "quarters of cards", "share in quarters of cards"],
+    ids=["no cards at all", "quarters of cards", "share in quarters of cards", "three quarters", "share in three quarters"],
 )
 def test_worth_is_counted_in_cards(answer: Any, resources: list[Document], capacity: Document, demand: Document, held: Document, worth: float) -> None:
     state = {"resources": resources, "pools": [{"name": "p", "capacity": capacity}]}
