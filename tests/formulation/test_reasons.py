@@ -8,7 +8,8 @@ import pytest
 from libra_opt.domain import State
 from libra_opt.domain.plan import Action
 from libra_opt.formulation.program import Choice, Program
-from libra_opt.formulation.reasons import explain
+from libra_opt.formulation.reasons import _listed, explain
+from libra_opt.formulation.written import Written
 from tests.formulation.choices import program_of
 
 Document = dict[str, Any]
@@ -41,7 +42,7 @@ def reasons(jobs: list[Document], served: tuple[float | None, ...], actions: tup
     asked = State.model_validate({"pools": POOLS, "jobs": named, **more})
     made = program_of(asked)
     service = np.array([one or 0.0 for one in served])
-    return [(one.code, one.message) for one in explain(asked.ledger, made, choose(made, served), actions, service)]
+    return [(one.code, one.message) for one in explain(asked.ledger, made, choose(made, served), actions, service, Written(asked.ledger.resources))]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,14 @@ def test_job_that_others_keep_from_more() -> None:
     found = reasons([*both, four(demand={"cpu": 1})], (0.75, 0.5, 1), ("admit", "admit", "admit"), pools=[{"name": "p", "capacity": {"gpu": 5, "cpu": 3.5}}])
     assert found[0] == ("partly_served", f"admitted: 75% of its demand is served; more would need cpu in p, gpu in p, {OTHERS}")
     assert reasons([four(), four()], (0.75, 0.75), ("admit", "admit"))[0][0] == "move_not_worth_it"
+
+
+@pytest.mark.parametrize(("n_rows", "ending"), [(99, "net in p9"), (100, "net in p9"), (101, "1 more"), (103, "3 more")])
+def test_no_more_than_a_hundred_rows_are_named(n_rows: int, ending: str) -> None:
+    asked = State.model_validate({"pools": [{"name": f"p{k}", "capacity": {}} for k in range(21)]})
+    listed = _listed(asked.ledger, tuple(range(n_rows)))
+    assert listed.endswith(ending)
+    assert listed.count(",") == min(n_rows, 101) - 1
 
 
 def test_stages_name_what_is_full_where_they_sit() -> None:

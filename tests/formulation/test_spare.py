@@ -4,11 +4,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from libra_opt.domain import State
 from libra_opt.domain.quantity import UNLIMITED, exact
 from libra_opt.formulation.spare import share_spare
+from libra_opt.formulation.tables import tabulate
 from tests.formulation.choices import choices, program
 from tests.formulation.made import SEEDS, state
 
@@ -29,7 +31,14 @@ def shared_out(
     named = [{"id": f"j{i}", **job} for i, job in enumerate(jobs)]
     asked = State.model_validate({"resources": RESOURCES, "pools": pools_made, "jobs": named, **more})
     n = len(held)
-    return share_spare(asked.ledger, np.array(stages or range(n), dtype=np.intp), np.array(pools or [0] * n, dtype=np.intp), np.array(held)).tolist()
+    return handed_out(
+        asked, np.array(stages or range(n), dtype=np.intp), np.array(pools or [0] * n, dtype=np.intp), np.array(held).reshape(n, len(RESOURCES))
+    ).tolist()
+
+
+def handed_out(asked: State, stage: npt.NDArray[np.intp], pool: npt.NDArray[np.intp], held: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """What running stages hold once the spare is handed out; jobs are named in their order, so that stages are in canonical order too."""
+    return share_spare(asked.ledger, tabulate(asked.ledger), stage, pool, held)
 
 
 def cpus(demands: list[int], held: list[int], jobs: list[dict[str, Any]] | None = None, **more: Any) -> list[int]:
@@ -111,7 +120,7 @@ def test_only_running_stages_get_spare() -> None:
 def test_what_is_given_is_not_changed() -> None:
     asked = State.model_validate({"resources": RESOURCES, "pools": [{"name": "p", "capacity": {"cpu": 20}}], "jobs": [{"id": "a", "demand": {"cpu": 9}}]})
     held = np.zeros((1, 4), dtype=np.int64)
-    assert share_spare(asked.ledger, np.array([0]), np.array([0]), held)[0, CPU] == 9
+    assert handed_out(asked, np.array([0]), np.array([0]), held)[0, CPU] == 9
     assert not held.any()
 
 
@@ -120,7 +129,7 @@ def test_memory_of_exclusive_cards_is_not_handed_out() -> None:
     pools = [{"name": "p", "capacity": {"gpu": 9, "gpu_mem": 99}, "card_mem": 10}, {"name": "q", "capacity": {"gpu": 9, "gpu_mem": 99}}]
     jobs = [{"id": name, "demand": {"gpu": 4, "gpu_mem": 40}} for name in "ab"]
     asked = State.model_validate({"resources": resources, "pools": pools, "jobs": jobs})
-    assert share_spare(asked.ledger, np.array([0, 1]), np.array([0, 1]), np.array([[1, 10], [1, 10]])).tolist() == [[1, 10], [1, 40]]
+    assert handed_out(asked, np.array([0, 1]), np.array([0, 1]), np.array([[1, 10], [1, 10]])).tolist() == [[1, 10], [1, 40]]
 
 
 ONE_POOL = [{"name": "p", "capacity": {"cpu": 20}}]
@@ -173,11 +182,11 @@ def test_spare_obeys_the_rules_and_leaves_nothing_that_fits() -> None:
                 continue
             cells = choice[choice >= 0]
             way = made.bundles.way[cells]
-            rows, pools, before = made.tables.stage[made.ways.stage[way]], made.ways.pool[way], made.bundles.amount[cells]
-            after = share_spare(ledger, rows, pools, before)
+            stages, pools, before = made.ways.stage[way], made.ways.pool[way], made.bundles.amount[cells]
+            after = share_spare(ledger, made.tables, stages, pools, before)
             assert (after >= before).all()
             n_given += int((after > before).sum())
-            assert_rules_hold(asked, rows.tolist(), pools.tolist(), before.tolist(), after.tolist())
+            assert_rules_hold(asked, made.tables.stage[stages].tolist(), pools.tolist(), before.tolist(), after.tolist())
     assert n_given > 20
 
 
@@ -216,10 +225,12 @@ def test_huge_amounts_do_not_overflow() -> None:
         "jobs": [{"id": name, "demand": {"cpu": str(2**60)}, "demand_intensity": [8]} for name in "ab"],
     }
     asked = State.model_validate(document)
-    held = share_spare(asked.ledger, np.array([0, 1]), np.array([0, 0]), np.zeros((2, 1), dtype=np.int64))
+    held = handed_out(asked, np.array([0, 1]), np.array([0, 0]), np.zeros((2, 1), dtype=np.int64))
     assert int(held.sum()) == huge
     assert abs(int(held[0, 0]) - int(held[1, 0])) <= 2**10
-    alone = share_spare(asked.ledger, np.array([0]), np.array([0]), np.zeros((1, 1), dtype=np.int64))
+    document["jobs"] = [{"id": "a", "demand": {"cpu": str(2**60)}, "demand_intensity": [1000], "unit": {"cpu": 2}}]
+    asked = State.model_validate(document)
+    alone = handed_out(asked, np.array([0]), np.array([0]), np.zeros((1, 1), dtype=np.int64))
     assert 2**60 <= int(alone[0, 0]) <= huge
 
 
