@@ -119,6 +119,24 @@ def test_cards_without_memory_hold_none(answer: Any) -> None:
     assert found(answer, [job], [runs("a", "admit", 1.0, gpu=2, gpu_mem=1)], pools=none) == [("R9", "jobs[0].stages[0].resources.gpu_mem", 1.0)]
 
 
+def test_memory_per_card_may_be_a_fraction(answer: Any) -> None:
+    job = {"id": "a", "demand": {"gpu": 1}, "need": {"gpu_mem": 3}}
+    halves = [{**pool(), "card_mem": 2.5}]
+    assert found(answer, [job], [runs("a", "admit", 1.0, gpu=2, gpu_mem=3)], pools=halves) == []
+    assert found(answer, [job], [runs("a", "admit", 1.0, gpu=1, gpu_mem=3)], pools=halves) == [("R9", "jobs[0].stages[0].resources.gpu_mem", 1.0)]
+
+
+def test_stage_in_an_unknown_pool_is_judged_by_no_other(answer: Any) -> None:
+    job = {"id": "a", "demand": {"gpu": 1}, "need": {"gpu_mem": 30}}
+    pools = [pool("p"), {**pool("q"), "card_mem": 1}]
+    assert found(answer, [job], [runs("a", "admit", 1.0, "r", gpu=1, gpu_mem=30)], pools=pools) == [("R4", "jobs[0].stages[0].pool", 1.0)]
+
+
+def test_margin_of_a_unit_is_in_the_resource_s_own(answer: Any) -> None:
+    job = {"id": "a", "demand": {"cpu": 0.7}, "unit": {"cpu": 0.5}}
+    assert found(answer, [job], [runs("a", "admit", 1.0, cpu=0.7)]) == [("R8", "jobs[0].stages[0].resources.cpu", pytest.approx(0.2))]
+
+
 def test_stage_that_asks_for_no_cards_holds_none(answer: Any) -> None:
     assert found(answer, [{"id": "a", "demand": {"mem": 2}}], [runs("a", "admit", 1.0, gpu=1, mem=2)]) == [("R14", "jobs[0].stages[0].resources.gpu", 1.0)]
 
@@ -179,8 +197,9 @@ def test_charge_of_a_millisecond_keeps_what_it_is_for(answer: Any) -> None:
         ([{"name": "cpu"}, {"name": "gpu", "quantum": 0.25}], {"cpu": 32, "gpu": 6}, {"cpu": 8}, {"cpu": 8}, 1.5),
         ([{"name": "cpu"}, {"name": "gpu", "quantum": 0.75}], {"cpu": 32, "gpu": 6}, {"cpu": 8, "gpu": 1.5}, {"cpu": 8, "gpu": 1.5}, 1.5),
         ([{"name": "cpu"}, {"name": "gpu", "quantum": 0.75}], {"cpu": 32, "gpu": 6}, {"cpu": 8}, {"cpu": 8}, 1.5),
+        ([{"name": "gpu", "quantum": 0.25}, {"name": "cpu"}], {"cpu": 32, "gpu": 6}, {"cpu": 8, "gpu": 1.5}, {"cpu": 8, "gpu": 1.5}, 1.5),
     ],
-    ids=["no cards at all", "quarters of cards", "share in quarters of cards", "three quarters", "share in three quarters"],
+    ids=["no cards at all", "quarters of cards", "share in quarters of cards", "three quarters", "share in three quarters", "cards first"],
 )
 def test_worth_is_counted_in_cards(answer: Any, resources: list[Document], capacity: Document, demand: Document, held: Document, worth: float) -> None:
     state = {"resources": resources, "pools": [{"name": "p", "capacity": capacity}]}
