@@ -105,3 +105,18 @@ def test_state_without_pools_owes_nothing() -> None:
     rows = rows_of(cut(State.model_validate(document)))
     assert rows.floor.tolist() == [[0, 0], [0, 0]]
     assert (rows.capacity.shape, rows.total.tolist()) == ((0, 2), [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "over", "most"),
+    [(None, 0, np.inf), (10, 0, 10_000), (11, 0, 10_000), (14.999, 0, 10_000), (15, 0, 15_000), (12, 3, 15_000), (0, 4.9, 0), (0, 0, 0)],
+)
+def test_charges_add_up_to_whole_steps_within_the_budget(seconds: float | None, over: float, most: float) -> None:
+    job = {"demand": {"gpu": 1}, "preemption_cost": {"evict_seconds": 10, "migrate_seconds": 25, "resize_seconds": 5}}
+    held = {"allocation": {"pool": "p", "resources": {"gpu": 1}}}
+    rows = shared([{"name": "t"}], {**job, **held}, budget=seconds)
+    assert (rows.step_ms, rows.most_ms(over)) == (5000, most)
+
+
+def test_where_nothing_is_charged_a_step_is_a_millisecond() -> None:
+    assert shared([{"name": "t"}], {"demand": {"gpu": 1}}).step_ms == 1
