@@ -146,9 +146,7 @@ def _levels(tables: Tables, curves: ServiceCurves, ways: Ways, demand: _Floats, 
     level_job, service = _distinct(np.concatenate(jobs), np.concatenate(services), least, most)
     inside = np.full(len(level_job), is_whole)
     if window is not None:
-        is_last = np.append(level_job[1:] != level_job[:-1], True)[: len(level_job)]
-        high = window.high[level_job] + np.where(is_last, SERVICE_TOLERANCE, -SERVICE_TOLERANCE)  # above an end that is not the last, ticks are passed over
-        inside = (service > window.low[level_job] + SERVICE_TOLERANCE) & (service <= high)
+        inside = (service > window.low[level_job] + SERVICE_TOLERANCE) & (service <= window.high[level_job] + SERVICE_TOLERANCE)
     return _Grid(level_job, service, inside, is_ticked, is_whole)
 
 

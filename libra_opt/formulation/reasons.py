@@ -99,7 +99,7 @@ def _waiting(ledger: Ledger, program: Program, usage: Usage, job: int, action: A
         code = "shed" if protected else "evicted" if action == "evict" else "no_room"
         return Reason(code=code, message=f"{did}: needs at least {lacking} in {ledger.pools[pool[cell]]}, which others use better")
     queue = int(program.queue[job])
-    least = np.minimum.reduceat(program.amount[cells], slots[:-1] - slots[0]).sum(axis=0)
+    least = np.add.reduceat(program.amount[cells], slots[:-1] - slots[0]).min(axis=0) if len(slots) == 2 else program.amount[cells].min(axis=0)
     over = np.flatnonzero(usage.queue[queue] + least > program.shared.ceiling[queue])
     if len(over):
         names = ", ".join(ledger.resources[r].name for r in over)

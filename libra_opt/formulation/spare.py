@@ -15,9 +15,6 @@ _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
-_HALVINGS = 32
-"""How often the share that reserves leave of the spare is halved in looking for it."""
-
 
 def share_spare(ledger: Ledger, stage: _Indices, pool: _Indices, amount: _Ints) -> _Ints:
     """Return the amounts with the spare handed out.
@@ -92,18 +89,20 @@ def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _
             allowed, wanted = ledger.ceiling[q][r] - used[q], int(extra[inside].sum())
             if wanted > allowed:
                 extra[inside] = _cut(extra[inside], unit[inside], max(0, allowed) / wanted)
-    if not any(row[r] for row in ledger.reserved) or _reserves_hold(ledger, r, queue, held + extra):
+    if not any(row[r] for row in ledger.reserved):
         return extra
-    most = np.zeros_like(extra)
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        share = (low + high) / 2
-        cut = _cut(extra, unit, share)
+    share, step = 1.0, 0.5
+    cut = extra
+    for _ in range(32):
         if _reserves_hold(ledger, r, queue, held + cut):
-            low, most = share, cut
+            if share == 1.0:
+                break
+            share += step
         else:
-            high = share
-    return most
+            share -= step
+        step /= 2
+        cut = _cut(extra, unit, share)
+    return cut if _reserves_hold(ledger, r, queue, held + cut) else np.zeros_like(extra)
 
 
 def _cut(extra: _Ints, unit: _Ints, share: float) -> _Ints:
