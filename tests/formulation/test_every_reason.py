@@ -81,7 +81,7 @@ def test_job_that_others_keep_from_more() -> None:
     assert reasons([four(), four()], (0.75, 0.75), ("admit", "admit"))[0][0] == "move_not_worth_it"
 
 
-@pytest.mark.parametrize(("n_rows", "ending"), [(99, "net in p9"), (100, "net in p9"), (101, "1 more"), (103, "3 more")])
+@pytest.mark.parametrize(("n_rows", "ending"), [(99, "net in p9"), (100, "net in p9"), (101, ", 1 more"), (103, ", 3 more")])
 def test_no_more_than_a_hundred_rows_are_named(n_rows: int, ending: str) -> None:
     asked = State.model_validate({"pools": [{"name": f"p{k}", "capacity": {}} for k in range(21)]})
     listed = _listed(asked.ledger, tuple(range(n_rows)))
