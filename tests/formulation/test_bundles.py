@@ -314,3 +314,18 @@ def test_amounts_beyond_all_capacity_stay_whole_numbers() -> None:
     held = least_amounts(made.tables, made.ways, np.array([0]), np.array([1000.0]))[0, 0]
     assert held >= 2**61
     assert services(made.bundles())[-1] == pytest.approx(8 / 2.0**61, rel=1e-9)
+
+
+def test_grid_of_very_many_levels_is_as_exact_as_a_small_one() -> None:
+    n_cards = 60_000
+    jobs = [
+        {"id": "a", "demand": {"gpu": n_cards}},
+        {"id": "b", "demand": {"gpu": 2}},
+        {"id": "c", "demand": {"gpu": n_cards}, "max_quota": {"gpu": n_cards // 2}},
+    ]
+    bundles = fine_in(made_of(*jobs, gpu=10**6), EVERY_TICK, 0.0, 1.0)
+    assert np.diff(bundles.first_level).tolist() == [n_cards + 1, 3, n_cards // 2 + 1]
+    expected = [*range(n_cards + 1), *range(3), *range(n_cards // 2 + 1)]
+    assert bundles.amount[:, 0].tolist() == expected
+    assert bundles.surely[:, 0].tolist() == expected
+    assert bundles.first_cell.tolist() == list(range(len(expected) + 1))

@@ -109,6 +109,8 @@ def test_clusters_beyond_exact_numbers_are_counted_coarsely_and_on_the_safe_side
     assert made.is_rounded.tolist() == [True, False, False, False, False]
     assert not made.is_exact
     assert sorted(set(made.amount[:, 0].tolist())) == [0, 1]
+    twos = made_of(*jobs, pools=[{"name": "p", "capacity": {"gpu": str(2**53)}}])
+    assert (int(twos.scale[0]), twos.is_exact) == (2, False)
     exact = made_of(*jobs, pools=[{"name": "p", "capacity": {"gpu": str(2**53 - 1)}}])
     assert (int(exact.scale[0]), exact.is_exact) == (1, True)
 
