@@ -240,8 +240,8 @@ def test_where_nothing_is_costly_every_tick_counts_as_costly() -> None:
 
 
 def test_resource_of_very_many_ticks_is_passed_over() -> None:
-    made = made_of({"id": "a", "demand": {"gpu": 200}}, {"id": "b", "demand": {"gpu": 100}}, gpu=400)
-    for most_cells, levels in ((100, [2, 2]), (101, [2, 101]), (301, [2, 101]), (302, [201, 101])):
+    made = made_of({"id": "a", "demand": {"gpu": 200}}, {"id": "b", "demand": {"gpu": 127}}, gpu=400)
+    for most_cells, levels in ((127, [2, 2]), (128, [2, 128]), (328, [2, 128]), (329, [201, 128])):
         bundles = fine_in(made, most_cells, 0.0, 1.0)
         assert [len(services(bundles, job)) for job in (0, 1)] == levels
 
@@ -286,6 +286,7 @@ def test_state_without_jobs_has_no_bundles() -> None:
 def test_level_that_changes_only_what_never_runs_short_is_left_out() -> None:
     job = {"id": "j", "demand": {"gpu": 2, "cpu": 1}, "preemption_cost": {"resize_seconds": 0}}
     assert services(made_of(job).bundles()) == [0, 0.5, 1]
+    assert services(made_of({**job, "demand": {"cpu": 0.1}}).bundles()) == [1]
     assert services(made_of(job, {**job, "id": "k"}, cpu=2.0).bundles()) == [0, 0.5, 1]
     assert len(services(made_of(job, {**job, "id": "k"}, cpu=1.9).bundles())) == 11
     assert len(services(made_of({**job, "preemption_cost": {"resize_seconds": {"cpu": 1}}}).bundles())) == 11
