@@ -194,6 +194,13 @@ def test_queue_is_asked_for_the_least_of_every_stage_once() -> None:
     assert reasons([two_stages], (None,), ("queue",), queues=queues)[0] == ("queue_ceiling", "waits: queue 't' would pass its ceiling of gpu")
 
 
+def test_job_that_ran_and_fits_nowhere_is_evicted_or_shed() -> None:
+    large = four(min_quota={"gpu": 9}, **holds(gpu=4))
+    assert reasons([large], (None,), ("evict",)) == [("never_fits", "is evicted: it needs at least 9 gpu, and p has 8")]
+    protected = {**large, "preemptible": False, "weight": 0.1}
+    assert reasons([protected], (None,), ("evict",)) == [("never_fits", "is shed though protected: it needs at least 9 gpu, and p has 8")]
+
+
 def test_what_is_lacking_is_weighed_by_the_size_of_the_pool() -> None:
     pools = [{"name": "p", "capacity": {"gpu": 100}}, {"name": "q", "capacity": {"gpu": 4, "cpu": 1}}]
     takers = [four(demand={"gpu": 100}), four(pools=["q"])]
