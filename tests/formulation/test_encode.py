@@ -94,6 +94,13 @@ def test_unit_of_a_row_divides_all_that_is_compared_with_it() -> None:
     assert (int(capped.scale[0]), capped.shared.ceiling[0, 0]) == (4, 1)
 
 
+def test_unit_of_a_row_divides_the_last_of_very_many_amounts() -> None:
+    jobs = [{"id": "a", "demand": {"gpu": 6000}, "unit": 2}, {"id": "b", "demand": {"gpu": 3}, "unit": 3}]
+    pools = [{"name": "p", "capacity": {"gpu": 6001}}]
+    assert made_of(*jobs, pools=pools).scale[0] == 1
+    assert made_of(jobs[0], pools=pools).scale[0] == 2
+
+
 def test_clusters_beyond_exact_numbers_are_counted_coarsely_and_on_the_safe_side() -> None:
     capacity = 2**55 + 1
     job = {"id": "a", "demand": {"gpu": 5}, "min_quota": {"gpu": 5}}
