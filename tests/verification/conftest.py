@@ -6,6 +6,7 @@ what every stage holds, then builds a cluster around it in which that is allowed
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from math import ceil
 from operator import le
@@ -325,6 +326,7 @@ class Composer:
         return state, complete_plan(state, self.planned, value, tiers=tiers, forecast=self.forecast)
 
 
+@cache
 def compose_plan(seed: int, n_jobs: int = 6, n_pools: int = 3, n_queues: int = 2, most_stages: int = 3) -> tuple[State, Plan]:
     """Compose a state and a plan that obeys all its rules, with a true certificate."""
     return Composer(seed, n_jobs, n_pools, n_queues, most_stages).finish()

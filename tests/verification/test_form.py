@@ -134,3 +134,8 @@ def test_forecast_takes_the_place_of_the_demand(with_history: State, answer: Any
 def test_forecast_must_be_there_and_whole(with_history: State, answer: Any, entries: list[Document], where: str) -> None:
     jobs = [planned("a", "admit", 0.75, gpu=4, mem=10)]
     assert rejected(with_history, answer(with_history, jobs, 3.0, forecast=entries)) == [("format", where)]
+
+
+def test_forecast_that_nobody_asked_for_is_refused(state: State, answer: Any) -> None:
+    jobs = [planned("a", "queue", 0.0), planned("b", "queue", 0.0)]
+    assert rejected(state, answer(state, jobs, 0.0, forecast=[forecast()])) == [("format", "forecast[0]")]
