@@ -2,7 +2,7 @@
 
 Every job answers prices with its best bundle; the dual adds up those answers, and its minimum is the bound. Replacing each maximum by a soft one
 (Nesterov, *Smooth minimization of non-smooth functions*, 2005) makes it differentiable, so that L-BFGS-B finds the few dozen prices in a few dozen
-evaluations; the temperature falls in steps, each starting from the last.
+evaluations; where the temperature falls, each descent starts from the last.
 
 Large programs are priced on a sample of their jobs first, drawn in proportion to their worth (systematic sampling; Madow 1949) and weighted to stand for all,
 and then on the jobs whose answer these prices leave open, while the others keep theirs.
@@ -40,7 +40,7 @@ _PER_SAMPLED = 25
 _LEAST_WORTH = 0.05
 """Least worth of a job, relative to the mean, that its chance to be drawn counts with."""
 
-_TEMPERATURES = (0.1, 0.02)
+_TEMPERATURES = (0.05,)
 _OPEN_TEMPERATURES = (0.02, 0.005)
 _FEW_WIDTHS, _OPEN_WIDTHS = (0.25,), (0.35, 0.2, 0.2)
 """How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, and of many, one pass after the other, where the sample
