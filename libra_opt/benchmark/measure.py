@@ -26,10 +26,10 @@ _Value = TypeVar("_Value")
 _PRICING = "dual_prices"
 """The function of `auto` that finds prices."""
 
-_WARM = b"""{"format": "libra-opt/state/1", "pools": [{"name": "a", "capacity": {"gpu": 4}}], "jobs": [
-{"id": "a", "demand": {"gpu": 3}, "min_quota": {"gpu": 1}, "max_quota": {"gpu": 3}},
-{"id": "b", "demand": {"gpu": 3}, "min_quota": {"gpu": 1}, "max_quota": {"gpu": 3}}]}"""
-"""A state of two jobs: whoever plans it has imported what planning needs."""
+_WARM = b"""{"format": "libra-opt/state/1", "pools": [{"name": "a", "capacity": {"gpu": 4, "cpu": 900}}], "jobs": [
+{"id": "a", "demand": {"gpu": 3, "cpu": 800}, "min_quota": {"gpu": 1}, "max_quota": {"gpu": 3}},
+{"id": "b", "demand": {"gpu": 3, "cpu": 700}, "min_quota": {"gpu": 1}, "max_quota": {"gpu": 3}}]}"""
+"""A state of two jobs with as many levels as hundreds have: whoever plans it has imported what planning needs."""
 
 
 def measure(document: bytes) -> Measurement:
