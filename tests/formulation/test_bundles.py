@@ -259,6 +259,11 @@ def test_service_starts_where_the_minimum_carries_it() -> None:
     assert bundles.amount[:, 0].tolist() == [3, 4]
 
 
+def test_service_of_a_job_starts_where_its_own_minimum_carries_it() -> None:
+    bundles = made_of({"id": "j", "min_quota": {"gpu": 3}}, {"id": "k"}).bundles(most_cells=1)
+    assert [services(bundles, job) for job in (0, 1)] == [[0.75, 1], [0, 1]]
+
+
 def test_bend_of_a_curve_is_a_level_of_a_coarse_grid() -> None:
     made = made_of({"id": "j", "demand_intensity": [0.5, 1]})
     assert services(made.bundles(most_cells=1)) == pytest.approx([0, 0.75, 1])
@@ -292,6 +297,37 @@ def test_level_that_changes_only_what_never_runs_short_is_left_out() -> None:
     assert len(services(made_of({**job, "preemption_cost": {"resize_seconds": {"cpu": 1}}}).bundles())) == 11
 
 
+def test_what_runs_short_or_is_charged_counts_by_itself() -> None:
+    job = {"id": "j", "demand": {"gpu": 2, "cpu": 1, "mem": 1}, "preemption_cost": {"resize_seconds": {"gpu": 1}}}
+    assert services(made_of(job, {**job, "id": "k"}, mem=10).bundles(), 1) == [0, 0.5, 1]
+    assert services(made_of(job, {**job, "id": "k"}, mem=1).bundles(), 1) == [0, 0.5, 1]
+    assert len(services(made_of(job, {**job, "id": "k"}, mem=10, cpu=1.9).bundles(), 1)) == 11
+
+
+def test_what_runs_short_runs_short_in_its_own_pool() -> None:
+    def bundles_with(*cores: float) -> Bundles:
+        pools = [{"name": name, "capacity": {"gpu": 8, "cpu": cpu}} for name, cpu in zip("xyz", cores, strict=True)]
+        demand = {"demand": {"gpu": 2, "cpu": 1}, "preemption_cost": {"resize_seconds": 0}, "pools": ["y"]}
+        return cut(State.model_validate({"pools": pools, "jobs": [{"id": name, **demand} for name in "jk"]})).bundles()
+
+    assert services(bundles_with(0.5, 2.0, 0.5)) == [0, 0.5, 1]
+    assert len(services(bundles_with(20.0, 1.9, 20.0))) == 11
+
+
+def test_level_whose_memory_wants_more_cards_than_allowed_is_left_out() -> None:
+    resources = [{"name": "gpu", "costly": True}, {"name": "gpu_mem", "unit": "GiB", "compressible": True}]
+    jobs = [{"id": name, "demand": demand, "max_quota": {"gpu": 2}} for name, demand in (("a", {"gpu": 1, "gpu_mem": 8}), ("b", {"gpu_mem": 8}))]
+    pools = [{"name": "p", "capacity": {"gpu": 8, "gpu_mem": 64}, "card_mem": 2}]
+    bundles = cut(State.model_validate({"resources": resources, "pools": pools, "jobs": jobs})).bundles()
+    for job in (0, 1):
+        assert services(bundles, job)[-1] == 0.5
+        at = slice(bundles.first_level[job], bundles.first_level[job + 1])
+        assert (bundles.amount[at, 0] * 2 >= bundles.amount[at, 1]).all()
+        assert bundles.amount[at.stop - 1].tolist() == [2, 4]
+    assert len(bundles.job) == len(bundles.way)
+    assert bundles.surely.tolist() == bundles.amount.tolist()
+
+
 @pytest.mark.parametrize(
     ("memory", "pace", "amounts"),
     [(0, 0.0, [0, 0, 0]), (0, 0.5, [2, 0, 50]), (0, 0.51, [3, 0, 51]), (45, 0.25, [5, 45, 25]), (45, 1.0, [5, 45, 100])],
@@ -318,7 +354,7 @@ def test_amounts_beyond_all_capacity_stay_whole_numbers() -> None:
 
 
 def test_grid_of_very_many_levels_is_as_exact_as_a_small_one() -> None:
-    n_cards = 60_000
+    n_cards = 100_000
     jobs = [
         {"id": "a", "demand": {"gpu": n_cards}},
         {"id": "b", "demand": {"gpu": 2}},
@@ -330,3 +366,11 @@ def test_grid_of_very_many_levels_is_as_exact_as_a_small_one() -> None:
     assert bundles.amount[:, 0].tolist() == expected
     assert bundles.surely[:, 0].tolist() == expected
     assert bundles.first_cell.tolist() == list(range(len(expected) + 1))
+
+
+def test_whole_grid_of_very_many_levels_counts_what_all_jobs_together_run_short_of() -> None:
+    jobs = [{"id": name, "demand": {"gpu": 1, "cpu": 3000}, "preemption_cost": {"resize_seconds": 0}} for name in "ab"]
+    bundles = made_of(*jobs, cpu=5000).bundles()
+    assert bundles.is_whole
+    assert np.diff(bundles.first_level).tolist() == [30_001, 30_001]
+    assert np.diff(made_of(*jobs, cpu=6000).bundles().first_level).tolist() == [2, 2]
