@@ -212,6 +212,24 @@ def test_at_the_ends_of_a_window_only_the_demand_is_held_surely() -> None:
     assert bundles.surely[:, [0, 2]] == pytest.approx(np.array([[0, 0], [2.2, 5.5], [3, 6], [3, 7], [3, 7.5], [4, 10]]))
 
 
+def test_at_the_highest_level_of_a_job_what_is_held_is_held_surely() -> None:
+    jobs = [{"id": name, "demand": {"gpu": 3}, "unit": 2} for name in "ab"]
+    bundles = fine_in(made_of(*jobs), EVERY_TICK, 0.5, 1.0)
+    for job in (0, 1):
+        at = slice(bundles.first_level[job], bundles.first_level[job + 1])
+        assert services(bundles, job) == pytest.approx([0, 0.5, 2 / 3, 1])
+        assert bundles.amount[at, 0].tolist() == [0, 2, 2, 4]
+        assert bundles.surely[at, 0] == pytest.approx(np.array([0, 1.5, 2, 4]))
+
+
+def test_window_of_one_point_is_a_level() -> None:
+    assert services(fine_in(made_of({"id": "j"}), EVERY_TICK, 0.55, 0.55)) == pytest.approx([0, 0.55, 1])
+
+
+def test_window_below_all_services_leaves_a_job_coarse() -> None:
+    assert services(fine_in(made_of({"id": "j"}), EVERY_TICK, 0.0, -1.0)) == [0, 1]
+
+
 def test_empty_window_leaves_a_job_coarse() -> None:
     made = made_of({"id": "a"}, {"id": "b"})
     window = Window(np.array([0.9, 0.3]), np.array([-1.0, 0.8]), np.array([-1.0, -1.0]))
@@ -274,6 +292,12 @@ def test_floor_that_binds_midway_is_a_level_of_a_coarse_grid() -> None:
     bundles = made.bundles(most_cells=1)
     assert services(bundles) == pytest.approx([0, 0.3, 1])
     assert bundles.surely[:, [0, 2]] == pytest.approx(np.array([[0, 30], [1.2, 30], [4, 100]]))
+
+
+def test_floor_beyond_what_a_pool_can_carry_is_no_level() -> None:
+    pools = [{"name": "x", "capacity": {"gpu": 8, "cpu": 3}}, {"name": "y", "capacity": {"gpu": 8, "cpu": 20}}]
+    job = {"id": "j", "demand": {"gpu": 4, "cpu": 10}, "min_quota": {"gpu": 2}, "pools": {"x": 1, "y": 2}}
+    assert services(cut(State.model_validate({"pools": pools, "jobs": [job]})).bundles(most_cells=1)) == pytest.approx([0, 0.3, 1])
 
 
 def test_job_that_fits_nowhere_has_no_level() -> None:
