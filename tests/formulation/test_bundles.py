@@ -247,6 +247,7 @@ def test_where_cells_are_few_only_costly_ticks_become_levels() -> None:
     assert not bundles.is_complete
     assert bundles.surely[:, 2].tolist() == [0, 25, 50, 75, 100]
     assert [len(services(fine_in(made, most_cells, 0.0, 1.0))) for most_cells in (105, 106)] == [5, 101]
+    assert services(fine_in(made, 50, 0.055, 1.0)) == pytest.approx([0, 0.055, 0.25, 0.5, 0.75, 1])
     assert services(made.bundles(most_cells=50)) == [0, 1]
 
 
@@ -338,18 +339,32 @@ def test_what_runs_short_runs_short_in_its_own_pool() -> None:
     assert len(services(bundles_with(20.0, 1.9, 20.0))) == 11
 
 
-def test_level_whose_memory_wants_more_cards_than_allowed_is_left_out() -> None:
-    resources = [{"name": "gpu", "costly": True}, {"name": "gpu_mem", "unit": "GiB", "compressible": True}]
+@pytest.mark.parametrize("names", [("gpu", "gpu_mem"), ("gpu_mem", "gpu")])
+def test_level_whose_memory_wants_more_cards_than_allowed_is_left_out(names: tuple[str, str]) -> None:
+    kinds = {"gpu": {"costly": True}, "gpu_mem": {"unit": "GiB", "compressible": True}}
+    resources = [{"name": name, **kinds[name]} for name in names]
     jobs = [{"id": name, "demand": demand, "max_quota": {"gpu": 2}} for name, demand in (("a", {"gpu": 1, "gpu_mem": 8}), ("b", {"gpu_mem": 8}))]
-    pools = [{"name": "p", "capacity": {"gpu": 8, "gpu_mem": 64}, "card_mem": 2}]
-    bundles = cut(State.model_validate({"resources": resources, "pools": pools, "jobs": jobs})).bundles()
+
+    def bundles_with(card_memory: int) -> Bundles:
+        pools = [{"name": "p", "capacity": {"gpu": 8, "gpu_mem": 64}, "card_mem": card_memory}]
+        return cut(State.model_validate({"resources": resources, "pools": pools, "jobs": jobs})).bundles()
+
+    bundles, card, memory = bundles_with(2), names.index("gpu"), names.index("gpu_mem")
     for job in (0, 1):
         assert services(bundles, job)[-1] == 0.5
         at = slice(bundles.first_level[job], bundles.first_level[job + 1])
-        assert (bundles.amount[at, 0] * 2 >= bundles.amount[at, 1]).all()
-        assert bundles.amount[at.stop - 1].tolist() == [2, 4]
+        assert (bundles.amount[at, card] * 2 >= bundles.amount[at, memory]).all()
+        assert bundles.amount[at.stop - 1, [card, memory]].tolist() == [2, 4]
     assert len(bundles.job) == len(bundles.way)
     assert bundles.surely.tolist() == bundles.amount.tolist()
+    assert bundles_with(0).service.tolist() == [0, 0]
+
+
+def test_ticks_of_every_way_make_cells() -> None:
+    pools = [{"name": name, "capacity": {"gpu": 8}} for name in "pq"]
+    made = cut(State.model_validate({"pools": pools, "jobs": [{"id": "j", "demand": {"gpu": 4}}]}))
+    assert services(made.bundles(most_cells=12)) == [0, 1]
+    assert services(made.bundles(most_cells=40)) == [0, 0.25, 0.5, 0.75, 1]
 
 
 @pytest.mark.parametrize(
@@ -370,8 +385,9 @@ def test_rounding_noise_does_not_take_another_unit() -> None:
     assert least_amounts(made.tables, made.ways, np.array([0, 0]), np.array([1 + 1e-12, 1 + 1e-6]))[:, 0].tolist() == [3, 6]
 
 
-def test_amounts_beyond_all_capacity_stay_whole_numbers() -> None:
-    made = made_of({"id": "j", "demand": {"gpu": 2.0**61}})
+@pytest.mark.parametrize("unit", [1, 2])
+def test_amounts_beyond_all_capacity_stay_whole_numbers(unit: int) -> None:
+    made = made_of({"id": "j", "demand": {"gpu": 2.0**61}, "unit": unit})
     held = least_amounts(made.tables, made.ways, np.array([0]), np.array([1000.0]))[0, 0]
     assert held >= 2**61
     assert services(made.bundles())[-1] == pytest.approx(8 / 2.0**61, rel=1e-9)
