@@ -341,7 +341,7 @@ def test_what_runs_short_runs_short_in_its_own_pool() -> None:
 
 @pytest.mark.parametrize("names", [("gpu", "gpu_mem"), ("gpu_mem", "gpu")])
 def test_level_whose_memory_wants_more_cards_than_allowed_is_left_out(names: tuple[str, str]) -> None:
-    kinds = {"gpu": {"costly": True}, "gpu_mem": {"unit": "GiB", "compressible": True}}
+    kinds: dict[str, dict[str, Any]] = {"gpu": {"costly": True}, "gpu_mem": {"unit": "GiB", "compressible": True}}
     resources = [{"name": name, **kinds[name]} for name in names]
     jobs = [{"id": name, "demand": demand, "max_quota": {"gpu": 2}} for name, demand in (("a", {"gpu": 1, "gpu_mem": 8}), ("b", {"gpu_mem": 8}))]
 
