@@ -48,7 +48,7 @@ _Search = Callable[[Found, float], tuple[Found, float]]
 
 def solve(program: Program, options: Options) -> Solution:
     """Return the best plan found and what prices or CP-SAT prove of it."""
-    if (program.bundles.is_whole and program.n_cells <= _SMALL) or options.effort == 0:
+    if not program.n_cells or (program.bundles.is_whole and program.n_cells <= _SMALL) or options.effort == 0:
         return _solve_small(program, options)
     return _solve_large(program, options)
 

@@ -66,7 +66,8 @@ def split(
     Core or None
         None where nothing is open, or where what the others do overruns a row by itself.
     """
-    distance = _distances(program, priced, slack, keep, with_neighbours=with_neighbours)
+    with np.errstate(over="ignore"):  # without slack whatever is not the best is infinitely far
+        distance = _distances(program, priced, slack, keep, with_neighbours=with_neighbours)
     opens = distance.job if among is None else np.where(among, distance.job, np.inf)
     reach = min(1.0, _within(opens, n_jobs), _within(np.maximum(distance.cell, opens[program.cell_job]), most_cells))
     open_jobs = np.flatnonzero(opens <= reach)

@@ -120,6 +120,8 @@ def _swaps(job: _Indices, gain: _Floats, change: _Floats, left: _Floats, selecte
         rest = room - change[other[a], tight]
         possible = np.asarray(owner[:last] != job[other[a]])
         for row in np.argsort(rest, kind="stable"):
+            if not possible.any():
+                break
             possible &= step[row, :last] <= rest[row]
         partner = int(np.argmax(possible)) if last else 0
         if last and possible[partner]:

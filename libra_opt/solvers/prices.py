@@ -2,13 +2,15 @@
 
 Every job answers prices with its best bundle; the dual adds up those answers, and its minimum is the bound. Replacing each maximum by a soft one
 (Nesterov, *Smooth minimization of non-smooth functions*, 2005) makes it differentiable, so that L-BFGS-B finds the few dozen prices in a few dozen
-evaluations; the temperature falls in steps, each starting from the last.
+evaluations; where the temperature falls, each descent starts from the last.
 
 Large programs are priced on a sample of their jobs first, drawn in proportion to their worth (systematic sampling; Madow 1949) and weighted to stand for all,
 and then on the jobs whose answer these prices leave open, while the others keep theirs.
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +25,9 @@ from libra_opt.solvers.lagrangian import price_out
 from libra_opt.solvers.master import master
 from libra_opt.solvers.relaxation import penalties
 from libra_opt.solvers.steps import reach, step
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 __all__ = ["dual_prices"]
 
@@ -40,8 +45,10 @@ _PER_SAMPLED = 25
 _LEAST_WORTH = 0.05
 """Least worth of a job, relative to the mean, that its chance to be drawn counts with."""
 
-_TEMPERATURES = (0.1, 0.02)
-_OPEN_TEMPERATURES = (0.02, 0.005)
+_TEMPERATURES = (0.05,)
+_WHOLE_TEMPERATURES, _OPEN_TEMPERATURES = (0.1, 0.02, 0.004), (0.01,)
+"""Of a sample, of all jobs where there are few, and of the jobs that are open."""
+
 _FEW_WIDTHS, _OPEN_WIDTHS = (0.25,), (0.35, 0.2, 0.2)
 """How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, and of many, one pass after the other, where the sample
 has `_SAMPLE` jobs; less where it has more, as its error falls."""
@@ -49,7 +56,7 @@ has `_SAMPLE` jobs; less where it has more, as its error falls."""
 _MOST_OPEN, _MOST_OPEN_CELLS = 60_000, 400_000
 """How many jobs and cells are open at most."""
 
-_STEPS = 40
+_STEPS = 30
 _MOST_PRICE = 1e3
 """Prices stay below this many times the value of all jobs per whole row: enough to say "never"."""
 
@@ -58,7 +65,7 @@ def dual_prices(program: Program) -> Prices:
     """Return prices that come near the least bound on tier 4 among plans that spend nothing of tiers 1 to 3."""
     jobs, weights = _sample(program, max(_SAMPLE, program.n_jobs // _PER_SAMPLED))
     dual = _Dual(_small(program, jobs, weights), weights)
-    prices = dual.rows.prices(_descend(dual, dual.rows.start(), _TEMPERATURES))
+    prices = dual.rows.prices(_descend(dual, dual.rows.start(), _TEMPERATURES if len(jobs) < program.n_jobs else _WHOLE_TEMPERATURES))
     for width in _FEW_WIDTHS if program.n_jobs <= _FEW else _OPEN_WIDTHS:
         prices = _among_open(program, prices, width * min(1.0, (_SAMPLE / len(jobs)) ** 0.25))
     return prices
@@ -129,14 +136,21 @@ def _among_open(program: Program, prices: Prices, width: float) -> Prices:
 
 def _descend(dual: "_Dual", point: _Floats, temperatures: tuple[float, ...]) -> _Floats:
     from scipy.optimize import minimize  # noqa: PLC0415
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415
 
     options = {"maxiter": _STEPS, "maxcor": 10}
-    with threadpool_limits(1, user_api="blas"):  # tiny matrices: more threads only wait for each other, and their number must not change a digit
+    with _threads().limit(limits=1, user_api="blas"):  # tiny matrices: more threads only wait for each other, and their number must not change a digit
         for temperature in temperatures:
             found = minimize(dual.value_and_slope, point, args=(temperature,), jac=True, method="L-BFGS-B", bounds=dual.rows.bounds(), options=options)
             point = np.asarray(found.x)
     return point
+
+
+@cache
+def _threads() -> "ThreadpoolController":
+    """Return the control of the threads of the libraries that are loaded; looking for them takes longer than pricing a small program."""
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415
+
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,11 @@ _WHOLE = 1 - 1e-6
 _TRIES = 24
 """How many levels of a job, those of most value at the prices, are tried before its lowest."""
 
-_FILLERS = 400
-"""How many jobs at most are tried when what is left is filled."""
+_LEAST_ROOM = 1e-12
+"""A job that can gain no more than this is not tried."""
+
+_FILLERS, _MISSES = 400, 80
+"""How many jobs at most are tried when what is left is filled, and how many of them in a row may gain nothing."""
 
 
 def round_plan(program: Program, level_weight: _Floats, cell_weight: _Floats, level_value: _Floats, cell_cost: _Floats) -> Choice:
@@ -115,15 +118,15 @@ def _fill(program: Program, residual: Residual, level_value: _Floats, cell_cost:
     np.maximum.at(loss, bundles.job, level_value)
     now = np.where(level >= 0, level_value[level], 0.0)
     order = np.lexsort((np.arange(program.n_jobs), loss - now, loss <= 0))
-    tried = 0
-    for job in order:
-        if room[job] <= 1e-12 or tried >= _FILLERS:
-            continue
-        tried += 1
-        _raise(program, residual, int(job), int(top[job]), cell_cost)
+    misses = 0
+    for job in order[room[order] > _LEAST_ROOM][:_FILLERS]:
+        misses = 0 if _raise(program, residual, int(job), int(top[job]), cell_cost) else misses + 1
+        if misses >= _MISSES:
+            break
 
 
-def _raise(program: Program, residual: Residual, job: int, top: int, cell_cost: _Floats) -> None:
+def _raise(program: Program, residual: Residual, job: int, top: int, cell_cost: _Floats) -> bool:
+    """Give a job the best level that fits, and return whether it gained."""
     now = residual.release(job)
     floor = int(program.cell_level[now[0]]) if len(now) else int(program.bundles.first_level[job]) - 1
     best, best_value = now, residual.value_of(job, now)
@@ -139,3 +142,4 @@ def _raise(program: Program, residual: Residual, job: int, top: int, cell_cost: 
         if value > best_value + 1e-12 * abs(best_value):
             best, best_value = cells, value
     residual.take(job, best)
+    return best is not now

@@ -29,7 +29,7 @@ from libra_opt.solvers.windows import promising_window
 
 __all__ = ["first_plan"]
 
-_Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
 
 _MARGIN = 0.1
 """How far below its best a bundle may be, relative to its job's worth, to be on the fine grid."""
@@ -107,13 +107,20 @@ def _dive(program: Program, opened: _Opened, bound: float, gap: float) -> Choice
         selected = mend(columns, dive(columns, opened.optimum, row_prices, batch, share * gap * abs(bound)))
         if selected is None:
             continue
-        selected = exchange(columns, selected)
+        if not _is_close(columns, selected, outside, bound, gap):
+            selected = exchange(columns, selected)
         choice = opened.core.inner.widen(columns.choice(selected), opened.core.rest)
         if best is None or program.score(choice).beats(program.score(best)):
             best = choice
-        if bound - (float(columns.value[selected].sum()) + outside) <= gap * abs(bound):
+        if _is_close(columns, selected, outside, bound, gap):
             break
     return best
+
+
+def _is_close(columns: Columns, selected: _Indices, outside: float, bound: float, gap: float) -> bool:
+    """Return whether a selection spends nothing of tiers 2 and 3 and comes within the gap of the bound."""
+    is_met = bool((columns.use[selected].sum(axis=0) <= columns.rows.high).all()) and not columns.lost[selected].any()
+    return is_met and bound - (float(columns.value[selected].sum()) + outside) <= gap * abs(bound)
 
 
 def _found(program: Program, choice: Choice, prices: Prices) -> Found:

@@ -1,0 +1,93 @@
+"""From columns to plans: the master program, dives, exchanges, the columns nearby."""
+
+import numpy as np
+
+from libra_opt.solvers.diving import dive
+from libra_opt.solvers.exchange import exchange, keeps_reserves, limits_at, mend
+from libra_opt.solvers.found import NOTHING_SPENT
+from libra_opt.solvers.lagrangian import price_out
+from libra_opt.solvers.linear import solve_linear
+from libra_opt.solvers.master import master
+from libra_opt.solvers.nearby import search_nearby
+from libra_opt.solvers.prices import dual_prices
+from libra_opt.solvers.relaxation import relax
+from libra_opt.solvers.start import first_plan
+from libra_opt.solvers.steps import reach, step
+from tests.solvers.conftest import opened, programmed
+
+
+def everybody_waits(columns):
+    return columns.first[1:] - 1
+
+
+def test_master_program_is_the_relaxation_once_all_columns_are_in_it():
+    program = programmed("templates", 25, 4)
+    over, relaxation = master(opened(program, 10.0)).linear.open(), relax(program)
+    optimum = solve_linear(relaxation)
+    assert optimum is not None
+    assert np.isclose(over.value, relaxation.gain @ optimum.columns + relaxation.constant)
+
+
+def test_duals_of_the_master_program_prove_what_it_is_worth():
+    program = programmed("templates", 25, 4)
+    whole = master(opened(program, 10.0))
+    optimum = whole.linear.open()
+    assert np.isclose(price_out(program, whole.prices(optimum.duals), NOTHING_SPENT).bound, optimum.value)
+
+
+def test_held_columns_are_let_go_again(program):
+    columns = opened(program, 0.1)
+    optimum = master(columns).linear.open()
+    before = optimum.value
+    optimum.fix(everybody_waits(columns), np.ones(program.n_jobs))
+    assert optimum.is_optimal
+    assert optimum.value < before
+    optimum.release()
+    optimum.fix(np.zeros(0, dtype=np.intp), np.zeros(0))
+    assert np.isclose(optimum.value, before)
+
+
+def test_a_dive_that_is_mended_keeps_every_hard_row(program):
+    columns = opened(program, 0.1)
+    over = master(columns)
+    optimum = over.linear.open()
+    price = columns.rows.prices(over.prices(optimum.duals))
+    for batch, least in ((1, 0.0), (3, 10.0)):
+        selected = mend(columns, dive(columns, optimum, price, batch, least))
+        assert selected is not None
+        assert program.fits(program.usage(columns.choice(selected)))
+        assert (columns.job[selected] == np.arange(program.n_jobs)).all()
+
+
+def test_exchanges_are_never_worse_and_keep_what_was_kept(program):
+    columns = opened(program, 0.2)
+    start = everybody_waits(columns)
+    better = exchange(columns, start)
+    assert (columns.use[better].sum(axis=0) <= limits_at(columns, start)).all()
+    assert keeps_reserves(columns, better)
+    assert program.score(columns.choice(better)).beats(program.score(columns.choice(start)))
+    again = program.score(columns.choice(exchange(columns, better)))
+    assert not program.score(columns.choice(better)).beats(again)
+
+
+def test_what_is_nearby_is_never_worse(program):
+    columns = opened(program, 0.2)
+    loss = columns.loss(price_out(program, dual_prices(program), NOTHING_SPENT))
+    start = exchange(columns, everybody_waits(columns))
+    near = search_nearby(columns, loss, start, 200, 2, 1e-3)
+    assert not program.score(columns.choice(start)).beats(program.score(columns.choice(near.selected)))
+    assert program.fits(program.usage(columns.choice(near.selected)))
+
+
+def test_a_step_lowers_the_bound_or_stays(program):
+    prices = dual_prices(program)
+    bound = price_out(program, prices, NOTHING_SPENT).bound
+    after, lower = step(program, prices, bound, reach(program, prices))
+    assert lower <= bound
+    assert np.isclose(price_out(program, after, NOTHING_SPENT).bound, lower)
+
+
+def test_first_plan_fits_and_its_bound_is_above_it(program):
+    found = first_plan(program, dual_prices(program), 1e-3)
+    assert found.program.fits(found.program.usage(found.choice))
+    assert found.score.value <= found.bound * (1 + 1e-9)
