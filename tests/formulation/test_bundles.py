@@ -212,6 +212,24 @@ def test_at_the_ends_of_a_window_only_the_demand_is_held_surely() -> None:
     assert bundles.surely[:, [0, 2]] == pytest.approx(np.array([[0, 0], [2.2, 5.5], [3, 6], [3, 7], [3, 7.5], [4, 10]]))
 
 
+def test_at_the_highest_level_of_a_job_what_is_held_is_held_surely() -> None:
+    jobs = [{"id": name, "demand": {"gpu": 3}, "unit": 2} for name in "ab"]
+    bundles = fine_in(made_of(*jobs), EVERY_TICK, 0.5, 1.0)
+    for job in (0, 1):
+        at = slice(bundles.first_level[job], bundles.first_level[job + 1])
+        assert services(bundles, job) == pytest.approx([0, 0.5, 2 / 3, 1])
+        assert bundles.amount[at, 0].tolist() == [0, 2, 2, 4]
+        assert bundles.surely[at, 0] == pytest.approx(np.array([0, 1.5, 2, 4]))
+
+
+def test_window_of_one_point_is_a_level() -> None:
+    assert services(fine_in(made_of({"id": "j"}), EVERY_TICK, 0.55, 0.55)) == pytest.approx([0, 0.55, 1])
+
+
+def test_window_below_all_services_leaves_a_job_coarse() -> None:
+    assert services(fine_in(made_of({"id": "j"}), EVERY_TICK, 0.0, -1.0)) == [0, 1]
+
+
 def test_empty_window_leaves_a_job_coarse() -> None:
     made = made_of({"id": "a"}, {"id": "b"})
     window = Window(np.array([0.9, 0.3]), np.array([-1.0, 0.8]), np.array([-1.0, -1.0]))
@@ -229,6 +247,7 @@ def test_where_cells_are_few_only_costly_ticks_become_levels() -> None:
     assert not bundles.is_complete
     assert bundles.surely[:, 2].tolist() == [0, 25, 50, 75, 100]
     assert [len(services(fine_in(made, most_cells, 0.0, 1.0))) for most_cells in (105, 106)] == [5, 101]
+    assert services(fine_in(made, 50, 0.055, 1.0)) == pytest.approx([0, 0.055, 0.25, 0.5, 0.75, 1])
     assert services(made.bundles(most_cells=50)) == [0, 1]
 
 
@@ -259,6 +278,11 @@ def test_service_starts_where_the_minimum_carries_it() -> None:
     assert bundles.amount[:, 0].tolist() == [3, 4]
 
 
+def test_service_of_a_job_starts_where_its_own_minimum_carries_it() -> None:
+    bundles = made_of({"id": "j", "min_quota": {"gpu": 3}}, {"id": "k"}).bundles(most_cells=1)
+    assert [services(bundles, job) for job in (0, 1)] == [[0.75, 1], [0, 1]]
+
+
 def test_bend_of_a_curve_is_a_level_of_a_coarse_grid() -> None:
     made = made_of({"id": "j", "demand_intensity": [0.5, 1]})
     assert services(made.bundles(most_cells=1)) == pytest.approx([0, 0.75, 1])
@@ -269,6 +293,12 @@ def test_floor_that_binds_midway_is_a_level_of_a_coarse_grid() -> None:
     bundles = made.bundles(most_cells=1)
     assert services(bundles) == pytest.approx([0, 0.3, 1])
     assert bundles.surely[:, [0, 2]] == pytest.approx(np.array([[0, 30], [1.2, 30], [4, 100]]))
+
+
+def test_floor_beyond_what_a_pool_can_carry_is_no_level() -> None:
+    pools = [{"name": "x", "capacity": {"gpu": 8, "cpu": 3}}, {"name": "y", "capacity": {"gpu": 8, "cpu": 20}}]
+    job = {"id": "j", "demand": {"gpu": 4, "cpu": 10}, "min_quota": {"gpu": 2}, "pools": {"x": 1, "y": 2}}
+    assert services(cut(State.model_validate({"pools": pools, "jobs": [job]})).bundles(most_cells=1)) == pytest.approx([0, 0.3, 1])
 
 
 def test_job_that_fits_nowhere_has_no_level() -> None:
@@ -292,6 +322,51 @@ def test_level_that_changes_only_what_never_runs_short_is_left_out() -> None:
     assert len(services(made_of({**job, "preemption_cost": {"resize_seconds": {"cpu": 1}}}).bundles())) == 11
 
 
+def test_what_runs_short_or_is_charged_counts_by_itself() -> None:
+    job = {"id": "j", "demand": {"gpu": 2, "cpu": 1, "mem": 1}, "preemption_cost": {"resize_seconds": {"gpu": 1}}}
+    assert services(made_of(job, {**job, "id": "k"}, mem=10).bundles(), 1) == [0, 0.5, 1]
+    assert services(made_of(job, {**job, "id": "k"}, mem=1).bundles(), 1) == [0, 0.5, 1]
+    assert len(services(made_of(job, {**job, "id": "k"}, mem=10, cpu=1.9).bundles(), 1)) == 11
+
+
+def test_what_runs_short_runs_short_in_its_own_pool() -> None:
+    def bundles_with(*cores: float) -> Bundles:
+        pools = [{"name": name, "capacity": {"gpu": 8, "cpu": cpu}} for name, cpu in zip("xyz", cores, strict=True)]
+        demand = {"demand": {"gpu": 2, "cpu": 1}, "preemption_cost": {"resize_seconds": 0}, "pools": ["y"]}
+        return cut(State.model_validate({"pools": pools, "jobs": [{"id": name, **demand} for name in "jk"]})).bundles()
+
+    assert services(bundles_with(0.5, 2.0, 0.5)) == [0, 0.5, 1]
+    assert len(services(bundles_with(20.0, 1.9, 20.0))) == 11
+
+
+@pytest.mark.parametrize("names", [("gpu", "gpu_mem"), ("gpu_mem", "gpu")])
+def test_level_whose_memory_wants_more_cards_than_allowed_is_left_out(names: tuple[str, str]) -> None:
+    kinds: dict[str, dict[str, Any]] = {"gpu": {"costly": True}, "gpu_mem": {"unit": "GiB", "compressible": True}}
+    resources = [{"name": name, **kinds[name]} for name in names]
+    jobs = [{"id": name, "demand": demand, "max_quota": {"gpu": 2}} for name, demand in (("a", {"gpu": 1, "gpu_mem": 8}), ("b", {"gpu_mem": 8}))]
+
+    def bundles_with(card_memory: int) -> Bundles:
+        pools = [{"name": "p", "capacity": {"gpu": 8, "gpu_mem": 64}, "card_mem": card_memory}]
+        return cut(State.model_validate({"resources": resources, "pools": pools, "jobs": jobs})).bundles()
+
+    bundles, card, memory = bundles_with(2), names.index("gpu"), names.index("gpu_mem")
+    for job in (0, 1):
+        assert services(bundles, job)[-1] == 0.5
+        at = slice(bundles.first_level[job], bundles.first_level[job + 1])
+        assert (bundles.amount[at, card] * 2 >= bundles.amount[at, memory]).all()
+        assert bundles.amount[at.stop - 1, [card, memory]].tolist() == [2, 4]
+    assert len(bundles.job) == len(bundles.way)
+    assert bundles.surely.tolist() == bundles.amount.tolist()
+    assert bundles_with(0).service.tolist() == [0, 0]
+
+
+def test_ticks_of_every_way_make_cells() -> None:
+    pools = [{"name": name, "capacity": {"gpu": 8}} for name in "pq"]
+    made = cut(State.model_validate({"pools": pools, "jobs": [{"id": "j", "demand": {"gpu": 4}}]}))
+    assert services(made.bundles(most_cells=12)) == [0, 1]
+    assert services(made.bundles(most_cells=40)) == [0, 0.25, 0.5, 0.75, 1]
+
+
 @pytest.mark.parametrize(
     ("memory", "pace", "amounts"),
     [(0, 0.0, [0, 0, 0]), (0, 0.5, [2, 0, 50]), (0, 0.51, [3, 0, 51]), (45, 0.25, [5, 45, 25]), (45, 1.0, [5, 45, 100])],
@@ -310,15 +385,16 @@ def test_rounding_noise_does_not_take_another_unit() -> None:
     assert least_amounts(made.tables, made.ways, np.array([0, 0]), np.array([1 + 1e-12, 1 + 1e-6]))[:, 0].tolist() == [3, 6]
 
 
-def test_amounts_beyond_all_capacity_stay_whole_numbers() -> None:
-    made = made_of({"id": "j", "demand": {"gpu": 2.0**61}})
+@pytest.mark.parametrize("unit", [1, 2])
+def test_amounts_beyond_all_capacity_stay_whole_numbers(unit: int) -> None:
+    made = made_of({"id": "j", "demand": {"gpu": 2.0**61}, "unit": unit})
     held = least_amounts(made.tables, made.ways, np.array([0]), np.array([1000.0]))[0, 0]
     assert held >= 2**61
     assert services(made.bundles())[-1] == pytest.approx(8 / 2.0**61, rel=1e-9)
 
 
 def test_grid_of_very_many_levels_is_as_exact_as_a_small_one() -> None:
-    n_cards = 60_000
+    n_cards = 100_000
     jobs = [
         {"id": "a", "demand": {"gpu": n_cards}},
         {"id": "b", "demand": {"gpu": 2}},
@@ -330,3 +406,11 @@ def test_grid_of_very_many_levels_is_as_exact_as_a_small_one() -> None:
     assert bundles.amount[:, 0].tolist() == expected
     assert bundles.surely[:, 0].tolist() == expected
     assert bundles.first_cell.tolist() == list(range(len(expected) + 1))
+
+
+def test_whole_grid_of_very_many_levels_counts_what_all_jobs_together_run_short_of() -> None:
+    jobs = [{"id": name, "demand": {"gpu": 1, "cpu": 3000}, "preemption_cost": {"resize_seconds": 0}} for name in "ab"]
+    bundles = made_of(*jobs, cpu=5000).bundles()
+    assert bundles.is_whole
+    assert np.diff(bundles.first_level).tolist() == [30_001, 30_001]
+    assert np.diff(made_of(*jobs, cpu=6000).bundles().first_level).tolist() == [2, 2]

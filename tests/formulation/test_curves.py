@@ -79,6 +79,9 @@ def test_pace_above_the_peak_is_the_top_and_below_the_start_nothing() -> None:
     stage = np.zeros(3, dtype=int)
     assert curves.pace(stage, np.array([2.0, 0.1, -1.0])).tolist() == [1, 0, 0]
     assert curves.at(stage, np.array([9.0, 0.0, -1.0])).tolist() == [0.75, 0.25, 0.25]
+    straight = one_stage().curves
+    assert straight.pace(stage, np.array([2.0, 0.1, -1.0])).tolist() == [1, 0.1, 0]
+    assert straight.at(stage, np.array([9.0, 0.5, -1.0])).tolist() == [1, 0.5, 0]
 
 
 def test_stages_are_looked_up_one_by_one() -> None:

@@ -94,6 +94,12 @@ def test_unit_of_a_row_divides_all_that_is_compared_with_it() -> None:
     assert (int(capped.scale[0]), capped.shared.ceiling[0, 0]) == (4, 1)
 
 
+def test_amounts_are_counted_in_twos_where_every_resource_comes_in_twos() -> None:
+    made = made_of({"id": "a", "demand": {"gpu": 4}, "unit": 2}, resources=[{"name": "gpu", "costly": True}], pools=[{"name": "p", "capacity": {"gpu": 8}}])
+    assert made.scale.tolist() == [2]
+    assert made.amount.tolist() == made.surely.tolist() == [[0], [1], [2]]
+
+
 def test_unit_of_a_row_divides_the_last_of_very_many_amounts() -> None:
     jobs = [{"id": "a", "demand": {"gpu": 6000}, "unit": 2}, {"id": "b", "demand": {"gpu": 3}, "unit": 3}]
     pools = [{"name": "p", "capacity": {"gpu": 6001}}]

@@ -45,6 +45,7 @@ def test_share_is_bare_where_the_cluster_has_no_cards() -> None:
     assert worths({"demand": {"cpu": 5}}, pools=without) == [0.25]
     assert worths({"demand": {"cpu": 5}}, pools=without, resources=[{"name": "cpu"}]) == [0.25]
     assert worths({"demand": {"cpu": 5}}, pools=[]) == [0]
+    assert worths({"demand": {"cpu": 3}}, pools=[{"name": "p", "capacity": {"cpu": 1}}], resources=[{"name": "cpu"}]) == [3]
 
 
 def test_fractions_of_cards_count_as_such() -> None:

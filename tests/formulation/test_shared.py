@@ -109,13 +109,19 @@ def test_state_without_pools_owes_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "over", "most"),
-    [(None, 0, np.inf), (10, 0, 10_000), (11, 0, 10_000), (14.999, 0, 10_000), (15, 0, 15_000), (12, 3, 15_000), (0, 4.9, 0), (0, 0, 0)],
+    [(None, 0, np.inf), (10, 0, 10_000), (11, 0, 10_000), (14.999, 0, 10_000), (15, 0, 15_000), (12, 3, 15_000), (0, 4.9, 0), (0, 4.998, 0), (0, 0, 0)],
 )
 def test_charges_add_up_to_whole_steps_within_the_budget(seconds: float | None, over: float, most: float) -> None:
     job = {"demand": {"gpu": 1}, "preemption_cost": {"evict_seconds": 10, "migrate_seconds": 25, "resize_seconds": 5}}
     held = {"allocation": {"pool": "p", "resources": {"gpu": 1}}}
     rows = shared([{"name": "t"}], {**job, **held}, budget=seconds)
     assert (rows.step_ms, rows.most_ms(over)) == (5000, most)
+
+
+def test_nothing_is_spent_over_the_budget_unless_allowed() -> None:
+    job = {"demand": {"gpu": 1}, "preemption_cost": {"evict_seconds": 5}, "allocation": {"pool": "p", "resources": {"gpu": 1}}}
+    rows = shared([{"name": "t"}], job, budget=14.5)
+    assert (rows.most_ms(), rows.most_ms(1)) == (10_000, 15_000)
 
 
 def test_where_nothing_is_charged_a_step_is_a_millisecond() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from libra_opt.domain import State
 from libra_opt.domain.quantity import UNLIMITED, exact
-from libra_opt.formulation.spare import share_spare
+from libra_opt.formulation.spare import _fill, share_spare
 from libra_opt.formulation.tables import tabulate
 from tests.formulation.choices import choices, program
 from tests.formulation.made import SEEDS, state
@@ -237,3 +237,9 @@ def test_huge_amounts_do_not_overflow() -> None:
 @pytest.mark.parametrize("seconds", [0, 15])
 def test_charge_for_cards_does_not_hold_back_cpu(seconds: int) -> None:
     assert cpus([4], [1], [{"preemption_cost": {"resize_seconds": seconds}}]) == [4]
+
+
+def test_where_rounding_would_hand_out_more_than_is_left_nothing_is_handed_out() -> None:
+    left = 2**53 + 3  # as a float one more
+    assert _fill(np.array([1.0]), np.array([2**60]), np.array([1]), left).tolist() == [0]
+    assert _fill(np.array([1.0]), np.array([2**60]), np.array([1]), left + 1).tolist() == [left + 1]

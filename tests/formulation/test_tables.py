@@ -87,6 +87,12 @@ def test_rows_of_cluster_and_queues(tables: Tables) -> None:
     assert (tables.card, tables.memory) == (1, 2)
 
 
+@pytest.mark.parametrize(("lent", "is_limited"), [(0, True), (1, False)])
+def test_reserve_of_a_single_quantum_is_a_limit(lent: int, is_limited: bool) -> None:  # noqa: FBT001
+    queue = {"name": "t", "nominal_quota": {"gpu": 1}, "lending_limit": {"gpu": lent}}
+    assert tabulate(State.model_validate({"resources": [{"name": "gpu"}], "queues": [queue]}).ledger).limited.tolist() == [is_limited]
+
+
 @pytest.mark.parametrize("missing", ["gpu", "gpu_mem"])
 def test_without_cards_or_their_memory_there_is_no_r9(missing: str) -> None:
     state = State.model_validate({"resources": [{"name": name} for name in ("cpu", "gpu", "gpu_mem") if name != missing]})

@@ -75,6 +75,11 @@ def test_allocation_that_breaks_a_rule_is_not_kept(change: Document, n_ways: int
     assert len(placed(**job)) == n_ways
 
 
+def test_single_card_that_breaks_a_rule_is_not_kept() -> None:
+    job = {"demand": {"gpu": 2}, "pools": ["z"], "allocation": {"pool": "z", "resources": {"gpu": 1}}}
+    assert [len(placed(**job, **change)) for change in ({}, {"unit": {"gpu": 2}}, {"max_quota": {"gpu": 0}})] == [2, 1, 1]
+
+
 def test_kept_cards_must_carry_the_memory() -> None:
     allocation = {"pool": "a", "resources": {"gpu": 2, "gpu_mem": 20}}
     assert [floor for _, floor, _ in placed(demand={"gpu": 1}, pools=["a"], allocation=allocation)] == [[2, 20, 0], [0, 0, 0]]
