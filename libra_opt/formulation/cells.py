@@ -20,6 +20,9 @@ __all__ = ["Cells", "fill_levels", "least_amounts"]
 _NOTHING = 1e-15
 """What a level uses at most, in units, where it uses nothing; anything above takes a whole unit, however little it is."""
 
+_MOST_SLACK, _PRECISE = 1e-3, 3e11
+"""Below so many units a need is known to better than this part of one; a relative tolerance alone would forgive whole units from a thousand million on."""
+
 _BEYOND = 4.0e18
 _BLOCK = 50_000
 """About how many cells are worked out at once."""
@@ -120,7 +123,9 @@ def _rounded_up(tables: Tables, ways: Ways, way: _Indices, pace: _Floats) -> tup
             np.multiply(tables.demand[:, r][stage], ratio, out=used[r])
             step = tables.unit[:, r][stage] if tables.has_units[r] else 1
             units = used[r] / step
-            whole = np.maximum(np.ceil(units - TICK_TOLERANCE * np.maximum(1.0, units)), units > _NOTHING)
+            slack = TICK_TOLERANCE * np.maximum(1.0, units)
+            np.minimum(slack, _MOST_SLACK, out=slack, where=units < _PRECISE)
+            whole = np.maximum(np.ceil(units - slack), units > _NOTHING)
             np.minimum(whole, _BEYOND / step, out=whole)
             np.maximum(amount[r], whole.astype(np.int64) * step, out=amount[r])
     if tables.memory >= 0 and tables.compressible[tables.memory] and (tables.card_ratio[:, 1] > 0).any():

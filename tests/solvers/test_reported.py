@@ -25,3 +25,11 @@ def test_a_level_next_to_nothing_takes_a_whole_unit():
     stages = [{"name": "x", "demand": {"gpu": 10}}, {"name": "y", "demand": {"gpu": 3}, "demand_intensity": [1e-9]}]
     plan = planned({"pools": [{"name": "p", "capacity": {"gpu": 2}}], "jobs": [{"id": "a", "stages": stages}]})
     assert [dict(stage.resources)["gpu"] for stage in plan.jobs[0].stages] == [1, 1]
+
+
+def test_network_in_bytes_per_second_is_planned_to_the_byte():
+    first = {"name": "x", "demand": {"net": 2_494_333_050}, "demand_intensity": [1.9]}
+    second = {"name": "y", "demand": {"net": 176_980_443}, "demand_intensity": [1.07, 2.03, 2.42]}
+    pool = {"name": "p", "capacity": {"net": 100_000_000_000}}
+    network = {"name": "net", "unit": "B/s", "quantum": 1}
+    planned({"resources": [network], "pools": [pool], "jobs": [{"id": "j", "stages": [first, second]}], "options": {"spare": False}})
