@@ -106,6 +106,12 @@ class Columns:
         within = np.arange(int(program.first_stage[-1])) - program.first_stage[program.tables.stage_job]
         return np.asarray(self.cells[selected[program.tables.stage_job], within])
 
+    def queue_use(self, selected: _Indices) -> _Floats:
+        """Return what the selected columns hold per queue and resource, shape ``(n_queues + 1, n_resources)``."""
+        used = np.zeros_like(self.program.shared.floor)
+        np.add.at(used, self.program.queue, self.held[selected])
+        return used
+
     def select(self, choice: Choice) -> _Indices:
         """Return the columns of a choice, all of whose jobs have theirs here, shape ``(n_jobs,)``."""
         same = (self.cells == _padded(self.program, choice, self.cells.shape[1])[self.job]).all(axis=1)

@@ -66,7 +66,7 @@ def exchange(columns: Columns, selected: _Indices) -> _Indices:
     use, job, penalty = columns.use, columns.job, _penalties(columns)
     worth = np.where(columns.lost > columns.lost[selected][job], -np.inf, columns.value)
     selected = selected.copy()
-    in_queue = _queue_use(columns, selected)
+    in_queue = columns.queue_use(selected)
     for _ in range(_PASSES):
         left = limits_at(columns, selected) - use[selected].sum(axis=0)
         over = np.maximum(0.0, use[selected].sum(axis=0) - columns.rows.high)
@@ -129,12 +129,6 @@ def _swaps(job: _Indices, gain: _Floats, change: _Floats, left: _Floats, selecte
     return sorted(swaps, key=lambda swap: (-swap[0], *swap[1:]))
 
 
-def _queue_use(columns: Columns, selected: _Indices) -> _Floats:
-    used = np.zeros_like(columns.program.shared.floor)
-    np.add.at(used, columns.program.queue, columns.held[selected])
-    return used
-
-
 def _moved(columns: Columns, selected: _Indices, pair: list[int]) -> _Floats:
     moved = np.zeros_like(columns.program.shared.floor)
     jobs = columns.job[pair]
@@ -144,7 +138,7 @@ def _moved(columns: Columns, selected: _Indices, pair: list[int]) -> _Floats:
 
 def keeps_reserves(columns: Columns, selected: _Indices) -> bool:
     """R10: return whether the cluster holds what queues use or, where that is more, keep to themselves."""
-    return _keeps(columns, _queue_use(columns, selected))
+    return _keeps(columns, columns.queue_use(selected))
 
 
 def _keeps(columns: Columns, in_queue: _Floats) -> bool:

@@ -72,9 +72,7 @@ def _nearest(columns: Columns, loss: _Floats, selected: _Indices, n_columns: int
 def _is_bound_by_reserves(columns: Columns, selected: _Indices) -> _Flags:
     """Tell which jobs stay as they are, shape ``(n_jobs,)``: what a queue that uses less than it keeps to itself may add is no sum over columns (R10)."""
     program = columns.program
-    used = np.zeros_like(program.shared.floor)
-    np.add.at(used, program.queue, columns.held[selected])
-    return np.asarray((used < program.shared.reserved).any(axis=1))[program.queue]
+    return np.asarray((columns.queue_use(selected) < program.shared.reserved).any(axis=1))[program.queue]
 
 
 def _program(columns: Columns, selected: _Indices, jobs: _Indices, picked: _Indices, limits: _Floats) -> Linear:
@@ -83,11 +81,9 @@ def _program(columns: Columns, selected: _Indices, jobs: _Indices, picked: _Indi
     is_open[jobs] = True
     left = limits - columns.use[selected[~is_open]].sum(axis=0)
     rows, room = [sparse.csc_array(columns.use[picked].T)], [left]
-    shared = columns.program.shared
+    shared, used = columns.program.shared, columns.queue_use(selected)
     for r in np.flatnonzero(shared.is_reserving):
-        used = np.zeros(len(shared.reserved))
-        np.add.at(used, columns.program.queue, columns.held[selected, r])
-        above = float(np.maximum(used, shared.reserved[:, r]).sum()) - float(columns.held[selected[is_open], r].sum())
+        above = float(np.maximum(used[:, r], shared.reserved[:, r]).sum()) - float(columns.held[selected[is_open], r].sum())
         rows.append(sparse.csc_array(columns.held[picked, r][None, :]))
         room.append(np.array([shared.total[r] - above]))
     position = np.searchsorted(jobs, columns.job[picked])

@@ -35,7 +35,7 @@ _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
 _FEW = 3_000
-"""Up to this many jobs a linear program prices those that the sample leaves open, beyond the smoothed dual does."""
+"""Up to this many jobs a linear program prices those that the sample leaves open; of more, the smoothed dual does."""
 
 _ROUNDS = 20
 _SAMPLE = 400

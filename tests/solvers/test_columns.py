@@ -63,6 +63,7 @@ def test_rows_left_out_cannot_be_overrun(program):
     columns = opened(program, 0.1)
     dearest = [max(range(a, b), key=lambda c: columns.held[c].sum()) for a, b in zip(columns.first[:-1], columns.first[1:], strict=True)]
     usage = program.usage(columns.choice(np.array(dearest)))
+    assert (usage.pool > program.shared.capacity).any()
     shown = {tuple(index) for kind, index in zip(columns.rows.kind, columns.rows.index.tolist(), strict=True) if kind == "pool"}
     for pool, resource in np.argwhere(usage.pool > program.shared.capacity).tolist():
         assert (pool, resource) in shown

@@ -1,5 +1,7 @@
 """From columns to plans: the master program, dives, exchanges, the columns nearby."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from libra_opt.solvers.diving import dive
@@ -79,12 +81,21 @@ def test_what_is_nearby_is_never_worse(program):
     assert program.fits(program.usage(columns.choice(near.selected)))
 
 
-def test_a_step_lowers_the_bound_or_stays(program):
-    prices = dual_prices(program)
-    bound = price_out(program, prices, NOTHING_SPENT).bound
-    after, lower = step(program, prices, bound, reach(program, prices))
-    assert lower <= bound
+def test_a_step_towards_better_prices_lowers_the_bound(program):
+    good = dual_prices(program)
+    poor = replace(good, pool=good.pool / 2, ceiling=good.ceiling / 2, guarantee=good.guarantee / 2, reserve=good.reserve / 2, ms=good.ms / 2)
+    bound = price_out(program, poor, NOTHING_SPENT).bound
+    after, lower = step(program, poor, bound, good)
+    assert lower < bound
     assert np.isclose(price_out(program, after, NOTHING_SPENT).bound, lower)
+
+
+def test_a_step_that_finds_nothing_better_stays(program):
+    prices = dual_prices(program)
+    far = reach(program, prices)
+    after, bound = step(program, prices, -np.inf, far)
+    assert after is prices
+    assert bound == -np.inf
 
 
 def test_first_plan_fits_and_its_bound_is_above_it(program):
