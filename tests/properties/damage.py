@@ -237,8 +237,12 @@ def a_job_planned_twice(scene: Scene) -> bool:
 
 
 def a_job_stopped(scene: Scene) -> bool:
-    """The certificate counts a job that no longer runs."""
-    rows = [(j, job) for j, job in enumerate(scene.plan["jobs"]) if job["stages"] and job["service"] > 0 and not scene.ledger.running[j]]
+    """The certificate counts a job that no longer runs.
+
+    It holds something: a job whose every amount was cut to nothing is worth nothing, and the plan in which it waits is as good.
+    """
+    holding = {j for j, _, _, quanta, _ in scene.amounts() if quanta}
+    rows = [(j, job) for j, job in enumerate(scene.plan["jobs"]) if j in holding and job["service"] > 0 and not scene.ledger.running[j]]
     chosen = scene.one(rows)
     return chosen is not None and _stop(chosen[1], "queue")
 
