@@ -92,7 +92,7 @@ def _add_validate(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_schema(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("state", "plan"))
+    parser.add_argument("kind", choices=("state", "plan", "workload"))
     _add_output(parser)
 
 

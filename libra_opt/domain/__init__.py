@@ -2,7 +2,7 @@
 
 from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.cluster import Pool, Queue
-from libra_opt.domain.document import digest, read_plan, read_state, write
+from libra_opt.domain.document import digest, read_plan, read_state, read_workload, write
 from libra_opt.domain.forecast import Forecast, StageForecast
 from libra_opt.domain.job import Allocation, Job, PreemptionCost, Rates, Stage
 from libra_opt.domain.ledger import Ledger
@@ -11,12 +11,14 @@ from libra_opt.domain.options import ForecastOptions, Options
 from libra_opt.domain.plan import Certificate, Forecasted, Plan, PlannedJob, PlannedStage, Price, Reason, Tier
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 from libra_opt.domain.state import About, Period, State
+from libra_opt.domain.workload import CapacityChange, ObservationNoise, Part, Restart, Step, Workload, WorkloadJob, WorkloadStage
 
 __all__ = [
     "DEFAULT_RESOURCES",
     "About",
     "Allocation",
     "Amounts",
+    "CapacityChange",
     "Certificate",
     "Forecast",
     "ForecastOptions",
@@ -24,7 +26,9 @@ __all__ = [
     "Job",
     "Ledger",
     "Observation",
+    "ObservationNoise",
     "Options",
+    "Part",
     "Period",
     "Plan",
     "PlannedJob",
@@ -36,12 +40,18 @@ __all__ = [
     "Rates",
     "Reason",
     "Resource",
+    "Restart",
     "Stage",
     "StageForecast",
     "State",
+    "Step",
     "Tier",
+    "Workload",
+    "WorkloadJob",
+    "WorkloadStage",
     "digest",
     "read_plan",
     "read_state",
+    "read_workload",
     "write",
 ]

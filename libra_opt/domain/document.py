@@ -14,9 +14,10 @@ from libra_opt.domain.plan import PLAN_FORMAT, Plan
 from libra_opt.domain.repeated import may_repeat_keys, repeated_keys
 from libra_opt.domain.salvage import errors_beside
 from libra_opt.domain.state import STATE_FORMAT, State
+from libra_opt.domain.workload import WORKLOAD_FORMAT, Workload
 from libra_opt.errors import Fault, InputError
 
-__all__ = ["MOST_CHARACTERS", "MOST_FAULTS", "digest", "read_plan", "read_state", "write"]
+__all__ = ["MOST_CHARACTERS", "MOST_FAULTS", "digest", "read_plan", "read_state", "read_workload", "write"]
 
 MOST_CHARACTERS: Final = 1 << 30
 """A longer document is refused unread."""
@@ -27,7 +28,7 @@ MOST_FAULTS: Final = 1000
 _MOST_ERRORS: Final = 20 * MOST_FAULTS
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
-_FORMATS: Final = {STATE_FORMAT: "state", PLAN_FORMAT: "plan"}
+_FORMATS: Final = {STATE_FORMAT: "state", PLAN_FORMAT: "plan", WORKLOAD_FORMAT: "workload"}
 
 _Document = TypeVar("_Document", bound=Value)
 
@@ -46,6 +47,11 @@ def read_state(text: str | bytes, source: str = "state") -> State:
 def read_plan(text: str | bytes, source: str = "plan") -> Plan:
     """Read one plan document; raises `InputError` as `read_state` does."""
     return _read(Plan, text, source)
+
+
+def read_workload(text: str | bytes, source: str = "workload") -> Workload:
+    """Read one workload document; raises `InputError` as `read_state` does."""
+    return _read(Workload, text, source)
 
 
 def write(document: Value) -> str:

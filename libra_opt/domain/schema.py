@@ -10,12 +10,13 @@ from pydantic_core import core_schema
 from libra_opt.domain.base import Value
 from libra_opt.domain.plan import Plan
 from libra_opt.domain.state import State
+from libra_opt.domain.workload import Workload
 
 __all__ = ["DocumentKind", "json_schema"]
 
-DocumentKind: TypeAlias = Literal["state", "plan"]
+DocumentKind: TypeAlias = Literal["state", "plan", "workload"]
 
-_MODELS: Final[dict[DocumentKind, type[Value]]] = {"state": State, "plan": Plan}
+_MODELS: Final[dict[DocumentKind, type[Value]]] = {"state": State, "plan": Plan, "workload": Workload}
 _SECTION: Final = re.compile(r"^(?P<title>\w+)\n-+\n", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(r"^(?P<names>\w+(?:, \w+)*)\n(?P<meaning>(?: {4}.*(?:\n|$))+)", re.MULTILINE)
 
