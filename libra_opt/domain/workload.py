@@ -127,6 +127,8 @@ class WorkloadJob(Value):
         Progress after which it saves inside a step; it always saves at the end of one.
     restart
         What starting costs.
+    observed_before
+        An earlier run of it was observed for so many periods, in which it was served in full; its history begins with them.
     """
 
     id: Name
@@ -145,6 +147,7 @@ class WorkloadJob(Value):
     work: Positive | None = None
     checkpoint_seconds: Positive | None = None
     restart: Restart = Restart()
+    observed_before: Annotated[int, WholeNumber(0, 1000)] = 0
 
 
 class CapacityChange(Value):

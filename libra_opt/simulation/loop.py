@@ -14,7 +14,7 @@ from libra_opt.simulation.plant import JobPeriod, Plant
 
 __all__ = ["MOST_PERIODS", "PeriodRecord", "Run", "simulate"]
 
-MOST_PERIODS: Final = 100_000
+MOST_PERIODS: Final = 10_000
 """A simulation without a horizon ends after so many periods, finished or not."""
 
 
@@ -110,6 +110,7 @@ def simulate(
     observer = Observer(plant, np.random.default_rng(seed))
     run = Run(policy.name, workload, seed)
     seconds = period_seconds or workload.period_seconds
+    observer.begin(seconds)
     period = 0
     while period < MOST_PERIODS and not _is_over(plant, workload):
         lasting = seconds if workload.horizon_seconds is None else min(seconds, workload.horizon_seconds - plant.now)

@@ -23,6 +23,9 @@ LONGEST: Final = 64
 """A history has at most this many entries."""
 
 _AFTER_KILL: Final = 1.2
+_EARLIER: Final = 10_000
+"""Repetitions of a job's steps are counted from here, so that those of an earlier run have a number."""
+
 _DIGITS: Final = 6
 
 
@@ -46,6 +49,13 @@ class Observer:
         self._history: dict[int, list[deque[Observation]]] = {}
         self._late: dict[int, list[tuple[int, Observation]]] = {}
         self._most: dict[tuple[int, int, str], list[float]] = {}
+        self._offset = max(job.observed_before for job in self._workload.jobs)
+
+    def begin(self, seconds: float) -> None:
+        """Enter what was observed of earlier runs, in periods of that length."""
+        for j, job in enumerate(self._workload.jobs):
+            for t in range(job.observed_before):
+                self._earlier(j, self._offset - job.observed_before + t, (t - job.observed_before) * seconds, seconds)
 
     def record(self, period: int, periods: Iterable[JobPeriod]) -> None:
         """Observe one period."""
@@ -59,7 +69,7 @@ class Observer:
             dice = np.random.default_rng((self._seeds[j], period))
             factors = np.exp(noise.spread * dice.standard_normal((len(done.holding), len(self._names)))) if noise.spread else None
             fate = dice.random()
-            for s, entry in enumerate(self._entries(period, done, factors)):
+            for s, entry in enumerate(self._entries(period + self._offset, done, factors)):
                 if fate < noise.missing:
                     continue
                 if fate < noise.missing + noise.late:
@@ -77,7 +87,7 @@ class Observer:
         jobs = tuple(self._job(j, seconds, options, is_true=is_true, weigh=weigh) for j in plant.arrived())
         return State.model_validate(
             {
-                "period": {"index": period, "seconds": seconds},
+                "period": {"index": period + self._offset, "seconds": seconds},
                 "resources": workload.resources,
                 "pools": pools,
                 "queues": workload.queues,
@@ -85,6 +95,20 @@ class Observer:
                 "options": options,
             }
         )
+
+    def _earlier(self, j: int, period: int, begins: float, seconds: float) -> None:
+        """Enter one period of an earlier run: that part of the steps, counted back from the end, served in full."""
+        truth, job = self._plant.truths[j], self._workload.jobs[j]
+        middle = begins + seconds / 2
+        p = truth.part_at(middle % truth.seconds)
+        after = (begins + seconds) % truth.seconds
+        at = truth.part_at(after)
+        progress = (after - truth.phase_begins[at]) / (truth.phase_ends[at] - truth.phase_begins[at])
+        for s in range(len(job.stages)):
+            used = self._amounts(tuple(a + b for a, b in zip(truth.demand[p][s], truth.need[p][s], strict=True)))
+            step = len(job.steps) * int(_EARLIER + (begins + seconds) // truth.seconds) + truth.step[at]
+            entry = {"usage": used, "step": step, "phase": truth.phase[at], "progress": round(min(1.0, max(0.0, progress)), 3), "period": period}
+            self._of(j)[s].append(Observation.model_validate(entry))
 
     def _of(self, j: int) -> list[deque[Observation]]:
         if j not in self._history:
@@ -145,7 +169,7 @@ class Observer:
         p = truth.part_at(position)
         begins, ends = truth.phase_begins[p], truth.phase_ends[p]
         done = min(1.0, max(0.0, (position - begins) / (ends - begins)))
-        return int(cycle) * len(job.steps) + truth.step[p], truth.phase[p], round(done, 3)
+        return (_EARLIER + int(cycle)) * len(job.steps) + truth.step[p], truth.phase[p], round(done, 3)
 
     def _remember(self, j: int, s: int, phase: str, usage: Sequence[float | None], most: Mapping[str, float]) -> None:
         known = self._most.setdefault((j, s, phase), [0.0] * len(self._names))
