@@ -22,12 +22,15 @@ class ForecastOptions(Value):
         ``auto_theta`` need the extra ``statsforecast``.
     coverage
         Share of next periods that the need of incompressible resources is to cover.
+    margin
+        What is added to the need where the history is not constant, as a share of it; billionths of it count.
     horizon
         How many periods the forecast is for: the demand is the mean over them, the need covers each.
     """
 
     method: ForecastMethod = "auto"
     coverage: Annotated[float, Real(0.5, 0.9999)] = 0.99
+    margin: Annotated[float, Real(0, 4)] = 0.1
     horizon: Annotated[int, WholeNumber(1, 64)] = 1
 
 

@@ -4,7 +4,9 @@ Short of memory a stage dies, so its need is not a mean but an upper quantile of
 what it holds by the last measurement.
 """
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, TypeVar
 
 import numpy as np
@@ -13,19 +15,22 @@ from numpy.typing import NDArray
 from libra_opt.forecast.observations import UNKNOWN, Observations
 from libra_opt.forecast.series import Series, fill
 
-__all__ = ["COVERAGE", "MARGIN_PERCENT", "RECENT", "Cover", "cover", "cover_values"]
+__all__ = ["COVERAGE", "MARGIN", "RECENT", "Cover", "cover", "cover_values"]
 
 _Number = TypeVar("_Number", np.int64, np.float64)
 
 COVERAGE: Final = 0.99
 """Share of next periods that the need is to cover unless asked otherwise."""
 
-MARGIN_PERCENT: Final = 10
-"""Added where a history is not constant: a short history has not seen its own maximum. A first, modest choice; a closed loop under memory
-pressure gains from more."""
+MARGIN: Final = 0.1
+"""Share added where a history is not constant, unless asked otherwise: a short history has not seen its own maximum. A first, modest choice; a closed
+loop under memory pressure gains from more."""
 
 RECENT: Final = 8
 """What was used in the latest so many periods is always covered."""
+
+_PARTS: Final = 10**9
+"""A margin is a whole number of such parts; a rest of fewer than that many quanta times four such wholes stays below 2^63."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class Cover:
     risk: NDArray[np.float64]
 
 
-def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: float = COVERAGE) -> Cover:
+def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: float = COVERAGE, margin: float = MARGIN) -> Cover:
     """Return the needs that cover the next period.
 
     The quantile is the order statistic of rank ``ceil(coverage * (n + 1))`` among `n` known values, which the next of exchangeable values exceeds in at
@@ -60,6 +65,8 @@ def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: floa
         Shape ``(n_stages, n_resources)``: the most that can be allocated.
     coverage
         In (0, 1).
+    margin
+        Share added where the history is not constant, from 0 to 4.
     """
     memory = ~observations.compressible
     quanta = np.ascontiguousarray(observations.quanta[:, :, memory].transpose(0, 2, 1))
@@ -70,17 +77,16 @@ def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: floa
     highest = _pick(ascending, np.maximum(n_periods - n_known + _rank(n_known, coverage) - 1, 0))
     lowest = _pick(ascending, np.minimum(n_periods - n_known, n_periods - 1))
     covered = np.maximum(np.maximum(highest, observations.last()[:, memory].reshape(-1)), rows[:, -RECENT:].max(axis=1))
-    room = np.iinfo(np.int64).max - covered
-    margin = np.where(ascending[:, -1] != lowest, np.minimum(_margin(covered), room), 0)
+    more = np.where(ascending[:, -1] != lowest, _margin(covered, margin), 0)
     short = covered > most
     risk = np.where(short, (np.count_nonzero(rows > most[:, None], axis=1) + 1) / (n_known + 1), 0)
     answer = Cover(np.zeros(ceiling.shape, np.int64), np.zeros(ceiling.shape, np.bool_), np.zeros(ceiling.shape))
-    for whole, part in ((answer.need, np.minimum(covered + margin, most)), (answer.short, short), (answer.risk, risk)):
+    for whole, part in ((answer.need, np.minimum(covered + more, most)), (answer.short, short), (answer.risk, risk)):
         whole[:, memory] = part.reshape(n_stages, n_memory)
     return answer
 
 
-def cover_values(series: Series, coverage: float = COVERAGE) -> NDArray[np.float64]:
+def cover_values(series: Series, coverage: float = COVERAGE, margin: float = MARGIN) -> NDArray[np.float64]:
     """Return what covers the next period of each series with that probability, as `cover` does, shape ``(n_series,)``; 0 where nothing was measured."""
     measured = series.measured
     if not measured.shape[1]:
@@ -91,7 +97,7 @@ def cover_values(series: Series, coverage: float = COVERAGE) -> NDArray[np.float
     recent = np.fmax.reduce(measured[:, -RECENT:], axis=1)
     covered = np.fmax(np.fmax(highest, fill(measured)[:, -1]), recent)
     varies = np.fmax.reduce(measured, axis=1) != ascending[:, 0]
-    return np.nan_to_num(np.where(varies, covered * (1 + MARGIN_PERCENT / 100), covered))
+    return np.nan_to_num(np.where(varies, covered * (1 + margin), covered))
 
 
 def _rank(n_known: NDArray[np.int64], coverage: float) -> NDArray[np.int64]:
@@ -100,10 +106,18 @@ def _rank(n_known: NDArray[np.int64], coverage: float) -> NDArray[np.int64]:
     return rank
 
 
-def _margin(quanta: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return `MARGIN_PERCENT` of `quanta`, rounded up; hundreds and rest apart, as the product with large quanta would overflow."""
-    margin: NDArray[np.int64] = quanta // 100 * MARGIN_PERCENT - (-(quanta % 100) * MARGIN_PERCENT // 100)
-    return margin
+def _margin(quanta: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+    """Return that share of `quanta`, rounded up, at most what is left to 2^63; wholes and rest apart, as their product would overflow.
+
+    The share is the decimal number that was written, not the binary one next to it, rounded up to a billionth.
+    """
+    parts = math.ceil(Fraction(repr(float(share))) * _PARTS)
+    wholes, rest = np.divmod(quanta, _PARTS)
+    of_rest = -(-(rest * parts) // _PARTS)
+    room = np.iinfo(np.int64).max - quanta
+    fits = wholes <= np.maximum(room - of_rest, 0) // max(parts, 1)
+    margin: NDArray[np.int64] = np.minimum(np.where(fits, wholes, 0) * parts + of_rest, room)
+    return np.where(fits | (parts == 0), margin, room)
 
 
 def _pick(ascending: NDArray[_Number], period: NDArray[np.int64]) -> NDArray[_Number]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from libra_opt.domain.forecast import Forecast, StageForecast
 from libra_opt.domain.job import Stage
 from libra_opt.domain.ledger import Ledger
+from libra_opt.domain.options import ForecastOptions
 from libra_opt.domain.quantity import LIMIT, UNLIMITED
 from libra_opt.domain.state import State
 from libra_opt.forecast.demand import demand_of
@@ -48,7 +49,7 @@ def forecast(state: State) -> Forecast:
     expected: dict[int, StageForecast] = {}
     for observations in observe(histories, ledger.resources, state.period.index):
         rows = [ledger.uncertain[i] for i in observations.stages]
-        expected.update(_block(method, options.coverage, observations, rows, ledger, stages))
+        expected.update(_block(method, options, observations, rows, ledger, stages))
     return Forecast(tuple(sorted(expected.items())))
 
 
@@ -59,12 +60,12 @@ def _stages(state: State) -> dict[int, Stage]:
 
 
 def _block(
-    method: Method, coverage: float, observations: Observations, rows: list[int], ledger: Ledger, stages: dict[int, Stage]
+    method: Method, options: ForecastOptions, observations: Observations, rows: list[int], ledger: Ledger, stages: dict[int, Stage]
 ) -> Iterator[tuple[int, StageForecast]]:
     ceiling = _ceiling(ledger, rows)
     demand = demand_of(observations, ceiling, _per_thread(ledger))
     outlook = method.predict(observations, demand)
-    covered = _with_stated(cover(observations, ceiling, coverage), rows, ledger, stages)
+    covered = _with_stated(cover(observations, ceiling, options.coverage, options.margin), rows, ledger, stages)
     demands: list[list[int]] = np.minimum(outlook.demand, _writable(ledger)).tolist()
     factors: list[list[float]] = outlook.intensity.tolist()
     needs: list[list[int]] = covered.need.tolist()
