@@ -16,9 +16,10 @@ from libra_opt.forecast.demand import demand_of
 from libra_opt.forecast.describe import describe_block
 from libra_opt.forecast.last_value import LastValue
 from libra_opt.forecast.method import Method
-from libra_opt.forecast.need import Cover, cover
+from libra_opt.forecast.need import STATED, Cover, cover
 from libra_opt.forecast.observations import Observations, observe
 from libra_opt.forecast.outlook import Quantiles
+from libra_opt.forecast.recurrence import Recurrence, recurrence
 
 __all__ = ["CPU", "forecast"]
 
@@ -65,7 +66,8 @@ def _block(
     ceiling = _ceiling(ledger, rows)
     demand = demand_of(observations, ceiling, _per_thread(ledger))
     outlook = method.predict(observations, demand)
-    covered = _with_stated(cover(observations, ceiling, options.coverage, options.margin), rows, ledger, stages)
+    like = _like_next(observations, options.horizon) if options.need == "own_step" else None
+    covered = _with_stated(cover(observations, ceiling, options.coverage, options.margin, like), rows, ledger, stages)
     demands: list[list[int]] = np.minimum(outlook.demand, _writable(ledger)).tolist()
     factors: list[list[float]] = outlook.intensity.tolist()
     needs: list[list[int]] = covered.need.tolist()
@@ -79,15 +81,25 @@ def _block(
         yield s, StageForecast(tuple(demands[i]), tuple(needs[i]), intensity, *told[i])
 
 
+def _like_next(observations: Observations, horizon: int) -> Recurrence:
+    signals = observations.signals
+    if signals is None:
+        n_stages, n_periods, _ = observations.quanta.shape
+        return Recurrence(np.zeros((n_stages, n_periods), np.uint8), np.zeros(n_stages, np.int64))
+    return recurrence(signals.step, signals.phase, signals.progress, signals.waited, horizon)
+
+
 def _with_stated(covered: Cover, rows: list[int], ledger: Ledger, stages: dict[int, Stage]) -> Cover:
-    need, short = covered.need.copy(), covered.short.copy()
+    need, short, steps = covered.need.copy(), covered.short.copy(), None if covered.steps is None else covered.steps.copy()
     for i, s in enumerate(rows):
         stated = stages[s].need
         if stated:
             named = [r for r, resource in enumerate(ledger.resources) if resource.name in stated]
             need[i, named] = [ledger.need[s][r] for r in named]
             short[i, named] = False
-    return Cover(need, short, np.where(short, covered.risk, 0))
+            if steps is not None:
+                steps[i, named] = STATED
+    return Cover(need, short, np.where(short, covered.risk, 0), steps)
 
 
 def _ceiling(ledger: Ledger, rows: list[int]) -> NDArray[np.int64]:
