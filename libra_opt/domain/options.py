@@ -22,12 +22,19 @@ class ForecastOptions(Value):
         ``auto_theta`` need the extra ``statsforecast``.
     coverage
         Share of next periods that the need of incompressible resources is to cover.
+    need
+        What the need covers: ``whole_history``, an upper quantile of all that was measured; or ``own_step``, the most that was used at the present place of
+        the job's earlier steps and at what followed, where phase (and progress) tell the place and two earlier steps came to it, else the whole history.
+    margin
+        What is added to the need where the history is not constant, as a share of it; billionths of it count.
     horizon
         How many periods the forecast is for: the demand is the mean over them, the need covers each.
     """
 
     method: ForecastMethod = "auto"
     coverage: Annotated[float, Real(0.5, 0.9999)] = 0.99
+    need: Literal["whole_history", "own_step"] = "whole_history"
+    margin: Annotated[float, Real(0, 4)] = 0.1
     horizon: Annotated[int, WholeNumber(1, 64)] = 1
 
 

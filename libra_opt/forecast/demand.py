@@ -3,7 +3,8 @@
 Usage is censored by the allocation: where a stage ran at it, demand was at least that. How much more is estimated, in this order, from the requests
 that waited beside those that ran and from the CPU queue; from the tool calls and what one cost in free periods; from free periods in which more was used
 (mass of censored values goes to the free ones above them: Efron, *The Two Sample Problem with Censored Data*, 1967; Buckley and James, *Linear Regression with
-Censored Data*, 1979); and where nothing is known, by a probe upward, so that no stage stays small because it was small.
+Censored Data*, 1979); and where nothing is known, by a probe upward, so that no stage stays small because it was small. Where it held nothing at all, demand
+is what it used at that place when it ran.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libra_opt.forecast.observations import Observations, Signals
+from libra_opt.forecast.phases import phases_of
+from libra_opt.forecast.waiting import would_use
 
 __all__ = ["MOST_FACTOR", "PROBE", "Demand", "demand_of"]
 
@@ -40,7 +43,8 @@ class Demand:
     values
         Shape ``(n_stages, n_compressible, n_periods)``, float64 quanta; NaN where nothing was measured.
     last_raised
-        Shape ``(n_stages, n_compressible)``: the demand of the newest known period where it was estimated above the usage, else 0.
+        Shape ``(n_stages, n_compressible)``: the demand of the newest known period where it was estimated above the usage, else 0. Also 0 where a phase
+        ended with that period, as another comes next.
     """
 
     values: NDArray[np.float64]
@@ -64,24 +68,30 @@ def demand_of(observations: Observations, ceiling: NDArray[np.int64], per_thread
     demand = Demand(usage, np.zeros(usage.shape[:2]))
     if signals is None:
         return demand
+    waited = signals.waited
     queued = (signals.requests_waiting > 0) | (signals.cpu_queue > 0)
     rows = np.flatnonzero((signals.held > 0).any(axis=(1, 2)) | queued.any(axis=1))
     if len(rows):
         most = ceiling[:, compressible].astype(np.float64)
         demand.values[rows], demand.last_raised[rows] = _uncensored(usage[rows], signals.of(rows, compressible), most[rows], per_thread[compressible])
+    rows = np.flatnonzero(waited.any(axis=1) & (signals.phase >= 0).any(axis=1))
+    if len(rows):
+        demand.values[rows], elsewhere = would_use(demand.values[rows], waited[rows], phases_of(signals.step[rows], signals.phase[rows]))
+        demand.last_raised[rows] = np.where(elsewhere, 0, demand.last_raised[rows])
     return demand
 
 
 def _uncensored(
     usage: NDArray[np.float64], signals: Signals, most: NDArray[np.float64], per_thread: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the demand, and that of the newest known period where it is above the usage, else 0."""
+    """Return the demand, and that of the newest known period where it is above the usage and its phase goes on, else 0."""
     held = signals.held.transpose(0, 2, 1)
     censored = (held > 0) & (usage >= _AT_LIMIT * held)
     estimate = _estimated(usage, censored, _signalled(signals, usage, held, censored, per_thread), signals.phase)
     most = np.minimum(most[:, :, None], MOST_FACTOR * usage)
     estimate = np.where(np.isnan(estimate), np.nan, np.fmax(usage, np.minimum(estimate, most)))
-    return estimate, _newest(np.where(estimate > usage, estimate, 0), ~np.isnan(usage))
+    goes_on = ~((signals.progress >= 1) & (signals.phase.max(axis=1, keepdims=True) != signals.phase.min(axis=1, keepdims=True)))
+    return estimate, _newest(np.where((estimate > usage) & goes_on[:, None, :], estimate, 0), ~np.isnan(usage))
 
 
 def _signalled(

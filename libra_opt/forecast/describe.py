@@ -59,29 +59,47 @@ def describe_block(method: str, outlook: Outlook, observations: Observations, de
     n_known: list[int] = observations.known.any(axis=2).sum(axis=1).tolist()
     raised = demand.last_raised > 0
     remarkable = (np.asarray(n_known) == 0) | covered.short.any(axis=1) | raised.any(axis=1)
+    own = np.zeros(covered.need.shape, np.bool_) if covered.steps is None else covered.steps > 0
     told = []
     for i, n in enumerate(n_known):
         leading = outlook.leading[i] if outlook.leading else method
         name = f"{method}: {leading}" if n and leading != method else method
         why = f"Predicted by {leading} from {n} {'period' if n == 1 else 'periods'} measured."
         if remarkable[i]:
-            name, why = _remarks(name, why, n, covered.short[i], covered.risk[i], raised[i], names, compressible)
+            shares = [f"{covered.risk[i, r]:.0%} of periods{' at this place' if own[i, r] else ''} for {names[r]}" for r in np.flatnonzero(covered.short[i])]
+            name, why = _remarks(name, why, n, _named(covered.short[i], names), ", ".join(shares), _named(raised[i], compressible))
         told.append((name, why))
-    return told
+    if covered.steps is None:
+        return told
+    rests = _rests_on(covered.steps, observations.known, observations.compressible, names)
+    return [(name, why + rest) for (name, why), rest in zip(told, rests, strict=True)]
 
 
-def _remarks(
-    name: str, why: str, n_known: int, short: NDArray[np.bool_], risk: NDArray[np.float64], raised: NDArray[np.bool_], names: list[str], compressible: list[str]
-) -> tuple[str, str]:
+def _rests_on(steps: NDArray[np.int64], known: NDArray[np.bool_], compressible: NDArray[np.bool_], names: list[str]) -> list[str]:
+    """Return, for each stage, a sentence for each kind of need that it has: those of its own steps, and those of the whole history."""
+    own = steps > 0
+    whole = (steps == 0) & ~compressible & known.any(axis=1)
+    fewest = np.where(own, steps, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)
+    rests = []
+    for i, n_steps in enumerate(fewest.tolist()):
+        rest = f" The need of {_named(own[i], names)} covers this place, and what follows it, in the last {n_steps} steps." if own[i].any() else ""
+        if whole[i].any():
+            rest += f" The need of {_named(whole[i], names)} covers the whole history, as too few earlier steps are known to have come to this place."
+        rests.append(rest)
+    return rests
+
+
+def _named(chosen: NDArray[np.bool_], names: list[str]) -> str:
+    return ", ".join(names[r] for r in np.flatnonzero(chosen).tolist())
+
+
+def _remarks(name: str, why: str, n_known: int, cut: str, shares: str, held_back: str) -> tuple[str, str]:
     remarks = [] if n_known else ["no observations"]
     if not n_known:
         why = "Nothing was measured, so nothing is expected."
-    if raised.any():
-        held_back = ", ".join(compressible[r] for r in np.flatnonzero(raised).tolist())
+    if held_back:
         why += f" {held_back} ran at its allocation or had a queue, so more is assumed than was used."
-    if short.any():
-        cut = [names[r] for r in np.flatnonzero(short).tolist()]
-        remarks.append(f"need of {', '.join(cut)} cut to max_quota")
-        shares = ", ".join(f"{risk[r]:.0%} of periods for {names[r]}" for r in np.flatnonzero(short).tolist())
+    if cut:
+        remarks.append(f"need of {cut} cut to max_quota")
         why += f" The need is cut to max_quota, which about {shares} go beyond: the stage may run out of memory."
     return (f"{name} ({'; '.join(remarks)})" if remarks else name), why

@@ -1,31 +1,41 @@
 """Need: how much of an incompressible resource covers the next period (R5).
 
 Short of memory a stage dies, so its need is not a mean but an upper quantile of what was measured, with a margin on top, and never under
-what it holds by the last measurement.
+what it holds by the last measurement. Where the job's place in its step is known, and asked to count, it is the most of what was measured at that place of
+earlier steps instead.
 """
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from libra_opt.forecast.observations import UNKNOWN, Observations
+from libra_opt.forecast.recurrence import LEAST_STEPS, Recurrence
 from libra_opt.forecast.series import Series, fill
 
-__all__ = ["COVERAGE", "MARGIN_PERCENT", "RECENT", "Cover", "cover", "cover_values"]
+__all__ = ["COVERAGE", "MARGIN", "RECENT", "STATED", "Cover", "cover", "cover_values"]
 
 _Number = TypeVar("_Number", np.int64, np.float64)
 
 COVERAGE: Final = 0.99
 """Share of next periods that the need is to cover unless asked otherwise."""
 
-MARGIN_PERCENT: Final = 10
-"""Added where a history is not constant: a short history has not seen its own maximum. A first, modest choice; a closed loop under memory
-pressure gains from more."""
+MARGIN: Final = 0.1
+"""Share added where a history is not constant, unless asked otherwise: a short history has not seen its own maximum. A first, modest choice; a closed
+loop under memory pressure gains from more."""
 
 RECENT: Final = 8
 """What was used in the latest so many periods is always covered."""
+
+STATED: Final = -1
+"""Stands for a number of steps where the stage states its need itself."""
+
+_PARTS: Final = 10**9
+"""A margin is a whole number of such parts; a rest of fewer than that many quanta times four such wholes stays below 2^63."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +50,18 @@ class Cover:
         Same shape: where the ceiling is under what the history, without the margin, asks for; the stage may run out of memory.
     risk
         Same shape: estimate of the share of periods in which more than the ceiling is used; 0 where it is not short.
+    steps
+        Same shape: how many earlier steps of the job the need rests on, 0 where it is the whole history, `STATED` where it is stated; None: not
+        asked for.
     """
 
     need: NDArray[np.int64]
     short: NDArray[np.bool_]
     risk: NDArray[np.float64]
+    steps: NDArray[np.int64] | None = None
 
 
-def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: float = COVERAGE) -> Cover:
+def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: float = COVERAGE, margin: float = MARGIN, like: Recurrence | None = None) -> Cover:
     """Return the needs that cover the next period.
 
     The quantile is the order statistic of rank ``ceil(coverage * (n + 1))`` among `n` known values, which the next of exchangeable values exceeds in at
@@ -60,27 +74,37 @@ def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: floa
         Shape ``(n_stages, n_resources)``: the most that can be allocated.
     coverage
         In (0, 1).
+    margin
+        Share added where the history is not constant, from 0 to 4.
+    like
+        The past periods that are like the next, of each stage. Where a resource was measured in those of `LEAST_STEPS` earlier steps, the most of them and
+        of the last measurement is covered, in place of the quantile and the latest watermark.
     """
     memory = ~observations.compressible
     quanta = np.ascontiguousarray(observations.quanta[:, :, memory].transpose(0, 2, 1))
     n_stages, n_memory, n_periods = quanta.shape
     rows, most = quanta.reshape(-1, n_periods), ceiling[:, memory].reshape(-1)
     ascending = np.sort(rows, axis=1)  # what is unknown comes first, as it is negative
-    n_known = np.count_nonzero(rows != UNKNOWN, axis=1)
+    counted, n_steps = rows != UNKNOWN, np.zeros(len(rows), dtype=np.int64)
+    n_known = np.count_nonzero(counted, axis=1)
     highest = _pick(ascending, np.maximum(n_periods - n_known + _rank(n_known, coverage) - 1, 0))
     lowest = _pick(ascending, np.minimum(n_periods - n_known, n_periods - 1))
     covered = np.maximum(np.maximum(highest, observations.last()[:, memory].reshape(-1)), rows[:, -RECENT:].max(axis=1))
-    room = np.iinfo(np.int64).max - covered
-    margin = np.where(ascending[:, -1] != lowest, np.minimum(_margin(covered), room), 0)
+    if like is not None:
+        counted, n_steps = _counted(counted, like)
+        covered = np.where(n_steps > 0, np.where(counted, rows, UNKNOWN).max(axis=1), covered)
+    more = np.where(ascending[:, -1] != lowest, _margin(covered, margin), 0)
     short = covered > most
-    risk = np.where(short, (np.count_nonzero(rows > most[:, None], axis=1) + 1) / (n_known + 1), 0)
-    answer = Cover(np.zeros(ceiling.shape, np.int64), np.zeros(ceiling.shape, np.bool_), np.zeros(ceiling.shape))
-    for whole, part in ((answer.need, np.minimum(covered + margin, most)), (answer.short, short), (answer.risk, risk)):
-        whole[:, memory] = part.reshape(n_stages, n_memory)
+    risk = np.where(short, (np.count_nonzero(counted & (rows > most[:, None]), axis=1) + 1) / (np.count_nonzero(counted, axis=1) + 1), 0)
+    steps = None if like is None else np.zeros(ceiling.shape, np.int64)
+    answer = Cover(np.zeros(ceiling.shape, np.int64), np.zeros(ceiling.shape, np.bool_), np.zeros(ceiling.shape), steps)
+    for whole, part in ((answer.need, np.minimum(covered + more, most)), (answer.short, short), (answer.risk, risk), (answer.steps, n_steps)):
+        if whole is not None:
+            whole[:, memory] = part.reshape(n_stages, n_memory)
     return answer
 
 
-def cover_values(series: Series, coverage: float = COVERAGE) -> NDArray[np.float64]:
+def cover_values(series: Series, coverage: float = COVERAGE, margin: float = MARGIN, like: Recurrence | None = None) -> NDArray[np.float64]:
     """Return what covers the next period of each series with that probability, as `cover` does, shape ``(n_series,)``; 0 where nothing was measured."""
     measured = series.measured
     if not measured.shape[1]:
@@ -90,8 +114,31 @@ def cover_values(series: Series, coverage: float = COVERAGE) -> NDArray[np.float
     highest = _pick(ascending, np.maximum(_rank(n_known, coverage) - 1, 0))
     recent = np.fmax.reduce(measured[:, -RECENT:], axis=1)
     covered = np.fmax(np.fmax(highest, fill(measured)[:, -1]), recent)
+    if like is not None:
+        counted, n_steps = _counted(~np.isnan(measured), like)
+        covered = np.where(n_steps > 0, np.where(counted, measured, 0).max(axis=1), covered)
     varies = np.fmax.reduce(measured, axis=1) != ascending[:, 0]
-    return np.nan_to_num(np.where(varies, covered * (1 + MARGIN_PERCENT / 100), covered))
+    return np.nan_to_num(np.where(varies, covered * (1 + margin), covered))
+
+
+def _counted(known: NDArray[np.bool_], like: Recurrence) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return which measured periods count, shape of `known`, and in how many earlier steps they lie, 0 where that is too few and all periods count.
+
+    Parameters
+    ----------
+    known
+        Shape ``(n_rows, n_periods)``: what was measured; the same number of neighbouring rows for each job.
+    """
+    n_rows, n_periods = known.shape
+    n_each = n_rows // max(len(like.steps), 1)
+    steps = np.where(known, np.repeat(like.steps, n_each, axis=0), np.uint8(0))
+    n_steps = np.bitwise_count(np.bitwise_or.reduce(steps, axis=1)).astype(np.int64)
+    n_steps[n_steps < LEAST_STEPS] = 0
+    counted = steps > 0
+    newest = n_periods - 1 - known[:, ::-1].argmax(axis=1)
+    at = np.arange(n_rows)
+    counted[at, newest] |= known[at, newest] & (newest >= np.repeat(like.since, n_each))
+    return np.where((n_steps > 0)[:, None], counted, known), n_steps
 
 
 def _rank(n_known: NDArray[np.int64], coverage: float) -> NDArray[np.int64]:
@@ -100,10 +147,18 @@ def _rank(n_known: NDArray[np.int64], coverage: float) -> NDArray[np.int64]:
     return rank
 
 
-def _margin(quanta: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return `MARGIN_PERCENT` of `quanta`, rounded up; hundreds and rest apart, as the product with large quanta would overflow."""
-    margin: NDArray[np.int64] = quanta // 100 * MARGIN_PERCENT - (-(quanta % 100) * MARGIN_PERCENT // 100)
-    return margin
+def _margin(quanta: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+    """Return that share of `quanta`, rounded up, at most what is left to 2^63; wholes and rest apart, as their product would overflow.
+
+    The share is the decimal number that was written, not the binary one next to it, rounded up to a billionth.
+    """
+    parts = math.ceil(Fraction(repr(float(share))) * _PARTS)
+    wholes, rest = np.divmod(quanta, _PARTS)
+    of_rest = -(-(rest * parts) // _PARTS)
+    room = np.iinfo(np.int64).max - quanta
+    fits = wholes <= np.maximum(room - of_rest, 0) // max(parts, 1)
+    margin: NDArray[np.int64] = np.minimum(np.where(fits, wholes, 0) * parts + of_rest, room)
+    return np.where(fits | (parts == 0), margin, room)
 
 
 def _pick(ascending: NDArray[_Number], period: NDArray[np.int64]) -> NDArray[_Number]:

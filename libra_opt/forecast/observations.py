@@ -2,7 +2,7 @@
 
 Stages are independent of each other, so a block is only a matter of memory: histories of similar length share one, and one very
 long history does not pad all others to its length; those of usage alone and those with more in them are read apart. Nothing is judged or filled in
-here; what was not measured stays `UNKNOWN`.
+here; what was not measured stays `UNKNOWN`, and so does what could not be: a stage that held nothing at all, as one that waits for its gang, shows no demand.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,6 +51,11 @@ class Signals:
     phase: NDArray[np.int64]
     progress: NDArray[np.float64]
 
+    @property
+    def waited(self) -> NDArray[np.bool_]:
+        """Shape ``(n_stages, n_periods)``: where the stage is said to have held nothing of any resource."""
+        return np.asarray(np.equal(self.held, 0).all(axis=2))
+
     def of(self, rows: NDArray[np.int64], resources: NDArray[np.bool_]) -> "Signals":
         """Return the signals of some stages and resources."""
         chosen = {name: getattr(self, name)[rows] for name in self.__slots__}
@@ -66,8 +71,8 @@ class Observations:
     stages
         Shape ``(n_stages,)``: which of the histories given the rows are.
     quanta
-        Shape ``(n_stages, n_periods, n_resources)``, int64, newest period last, at least one period; `UNKNOWN` where not measured. Of incompressible
-        resources the watermark, where it is above the usage.
+        Shape ``(n_stages, n_periods, n_resources)``, int64, newest period last, at least one period; `UNKNOWN` where not measured, and where the stage is
+        said to have held nothing of any resource, unless it used memory all the same. Of incompressible resources the watermark, where it is above the usage.
     compressible
         Shape ``(n_resources,)``.
     signals
@@ -184,5 +189,6 @@ def _explained(stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence
         phase=numbered([UNKNOWN if sample.phase is None else codes.setdefault(sample.phase, len(codes)) for sample in samples]),
         progress=placed([sample.progress for sample in samples]),
     )
+    quanta[signals.waited[:, :, None] & (compressible | (quanta == 0))] = UNKNOWN
     quanta.flags.writeable = False
     return Observations(stages, quanta, compressible, signals)

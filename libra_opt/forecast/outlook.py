@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from libra_opt.forecast.demand import Demand
 from libra_opt.forecast.last_value import LARGEST_RATIO, PROBABILITIES
 from libra_opt.forecast.method import Outlook
-from libra_opt.forecast.observations import Observations, Signals
+from libra_opt.forecast.observations import UNKNOWN, Observations, Signals
 from libra_opt.forecast.quantiles import predict_quantiles
 from libra_opt.forecast.series import Series
 
@@ -60,12 +60,14 @@ def whole(amounts: NDArray[np.float64], last: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _series(values: NDArray[np.float64], signals: Signals | None) -> Series:
+    """Return the series with the places that are known: one that waits does not get on, so without progress its place is not told by time."""
     if signals is None or not len(values) or not ((signals.step >= 0) | (signals.phase >= 0)).any():
         return Series(values)
+    phase = np.where(signals.waited & np.isnan(signals.progress), UNKNOWN, signals.phase)
     return Series(
         values,
         signals.step if (signals.step >= 0).any() else None,
-        signals.phase if (signals.phase >= 0).any() else None,
+        phase if (signals.phase >= 0).any() else None,
         signals.progress if (signals.progress >= 0).any() else None,
     )
 
@@ -85,10 +87,13 @@ def _without_spike(values: NDArray[np.float64], last: NDArray[np.int64]) -> NDAr
 
 
 def _at_least(quantiles: NDArray[np.float64], least: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Raise the quantiles whose median is below `least`, all in proportion; where the median is 0, each to `least`."""
-    middle = quantiles[:, _MIDDLE]
-    raised = np.where((middle > 0)[:, None], quantiles * (least / np.where(middle > 0, middle, 1))[:, None], np.maximum(quantiles, least[:, None]))
-    return np.where((middle < least)[:, None], raised, quantiles)
+    """Raise the quantiles whose median is below `least`, all in proportion, but none beyond `LARGEST_RATIO` times it, as next to 0 proportions say nothing.
+
+    Where the median is 0, each is raised to `least`.
+    """
+    middle, least = quantiles[:, _MIDDLE, None], least[:, None]
+    scaled = np.minimum(quantiles * (least / np.where(middle > 0, middle, 1)), np.maximum(quantiles, LARGEST_RATIO * least))
+    return np.where(middle < least, np.where(middle > 0, scaled, np.maximum(quantiles, least)), quantiles)
 
 
 def _leading(methods: tuple[str, ...], measured: NDArray[np.bool_]) -> tuple[str, ...]:

@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 from libra_opt.domain.forecast import Forecast, StageForecast
 from libra_opt.domain.job import Stage
 from libra_opt.domain.ledger import Ledger
+from libra_opt.domain.options import ForecastOptions
 from libra_opt.domain.quantity import LIMIT, UNLIMITED
 from libra_opt.domain.state import State
 from libra_opt.forecast.demand import demand_of
 from libra_opt.forecast.describe import describe_block
 from libra_opt.forecast.last_value import LastValue
 from libra_opt.forecast.method import Method
-from libra_opt.forecast.need import Cover, cover
+from libra_opt.forecast.need import STATED, Cover, cover
 from libra_opt.forecast.observations import Observations, observe
 from libra_opt.forecast.outlook import Quantiles
+from libra_opt.forecast.recurrence import Recurrence, recurrence
 
 __all__ = ["CPU", "forecast"]
 
@@ -48,7 +50,7 @@ def forecast(state: State) -> Forecast:
     expected: dict[int, StageForecast] = {}
     for observations in observe(histories, ledger.resources, state.period.index):
         rows = [ledger.uncertain[i] for i in observations.stages]
-        expected.update(_block(method, options.coverage, observations, rows, ledger, stages))
+        expected.update(_block(method, options, observations, rows, ledger, stages))
     return Forecast(tuple(sorted(expected.items())))
 
 
@@ -59,12 +61,13 @@ def _stages(state: State) -> dict[int, Stage]:
 
 
 def _block(
-    method: Method, coverage: float, observations: Observations, rows: list[int], ledger: Ledger, stages: dict[int, Stage]
+    method: Method, options: ForecastOptions, observations: Observations, rows: list[int], ledger: Ledger, stages: dict[int, Stage]
 ) -> Iterator[tuple[int, StageForecast]]:
     ceiling = _ceiling(ledger, rows)
     demand = demand_of(observations, ceiling, _per_thread(ledger))
     outlook = method.predict(observations, demand)
-    covered = _with_stated(cover(observations, ceiling, coverage), rows, ledger, stages)
+    like = _like_next(observations, options.horizon) if options.need == "own_step" else None
+    covered = _with_stated(cover(observations, ceiling, options.coverage, options.margin, like), rows, ledger, stages)
     demands: list[list[int]] = np.minimum(outlook.demand, _writable(ledger)).tolist()
     factors: list[list[float]] = outlook.intensity.tolist()
     needs: list[list[int]] = covered.need.tolist()
@@ -78,15 +81,25 @@ def _block(
         yield s, StageForecast(tuple(demands[i]), tuple(needs[i]), intensity, *told[i])
 
 
+def _like_next(observations: Observations, horizon: int) -> Recurrence:
+    signals = observations.signals
+    if signals is None:
+        n_stages, n_periods, _ = observations.quanta.shape
+        return Recurrence(np.zeros((n_stages, n_periods), np.uint8), np.zeros(n_stages, np.int64))
+    return recurrence(signals.step, signals.phase, signals.progress, signals.waited, horizon)
+
+
 def _with_stated(covered: Cover, rows: list[int], ledger: Ledger, stages: dict[int, Stage]) -> Cover:
-    need, short = covered.need.copy(), covered.short.copy()
+    need, short, steps = covered.need.copy(), covered.short.copy(), None if covered.steps is None else covered.steps.copy()
     for i, s in enumerate(rows):
         stated = stages[s].need
         if stated:
             named = [r for r, resource in enumerate(ledger.resources) if resource.name in stated]
             need[i, named] = [ledger.need[s][r] for r in named]
             short[i, named] = False
-    return Cover(need, short, np.where(short, covered.risk, 0))
+            if steps is not None:
+                steps[i, named] = STATED
+    return Cover(need, short, np.where(short, covered.risk, 0), steps)
 
 
 def _ceiling(ledger: Ledger, rows: list[int]) -> NDArray[np.int64]:

@@ -1,16 +1,24 @@
 """Needs of memory: covered with room, capped at what the stage may hold, and overruled by what the stage states."""
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from libra_opt.domain import Resource, StageForecast, State
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.forecast import forecast
+from libra_opt.forecast.need import cover, cover_values
+from libra_opt.forecast.observations import Observations
+from libra_opt.forecast.series import Series
 
 GPU_MEM, MEM = 1, 3
 
 
-def forecast_one(history: list[dict[str, object]], **fields: object) -> StageForecast:
-    state = State.model_validate({"jobs": [{"id": "a", "history": history, **fields}], "options": {"forecast": {"method": "last_value"}}})
+def forecast_one(history: list[dict[str, object]], options: dict[str, object] | None = None, **fields: object) -> StageForecast:
+    state = State.model_validate({"jobs": [{"id": "a", "history": history, **fields}], "options": {"forecast": {"method": "last_value", **(options or {})}}})
     ((_, expected),) = forecast(state).stages
     return expected
 
@@ -62,6 +70,35 @@ def test_the_margin_does_not_overflow():
     large = (1 << 63) - 1000
     assert forecast_one(memory(1, large)).need[MEM] == UNLIMITED
     assert forecast_one(memory(1, 10**18)).need[MEM] == 11 * 10**17
+
+
+@pytest.mark.parametrize(("margin", "need"), [(0, 41), (0.1, 46), (0.29, 53), (0.5, 62), (1, 82), (4, 205), (1e-12, 42)])
+def test_the_margin_that_is_asked_for_is_added_rounded_up(margin, need):
+    assert forecast_one(memory(30, 41), {"margin": margin}).need[MEM] == need
+    assert forecast_one(memory(41, 41), {"margin": margin}).need[MEM] == 41
+
+
+def test_a_margin_is_the_decimal_that_is_written():
+    assert forecast_one(memory(0, 100), {"margin": 0.29}).need[MEM] == 129
+    assert forecast_one(memory(0, 10**12), {"margin": 0.1}).need[MEM] == 11 * 10**11
+
+
+def test_no_margin_adds_nothing_next_to_the_largest_amount():
+    assert forecast_one(memory(0, UNLIMITED - 5), {"margin": 0}).need[MEM] == UNLIMITED - 5
+
+
+@given(st.integers(1, (1 << 63) - 1), st.integers(0, 4 * 10**4))
+def test_the_margin_is_exact_and_saturates(most, parts):
+    largest = (1 << 63) - 1
+    observations = Observations((0,), np.array([[[0], [most]]]), np.array([False]))
+    need = int(cover(observations, np.array([[largest]]), margin=parts / 10**4).need[0, 0])
+    assert need == min(most + -(-most * Fraction(parts, 10**4) // 1), largest)
+
+
+def test_the_backtest_covers_with_the_margin_that_is_asked_for():
+    series = Series(np.array([[10.0, 20.0], [20.0, 20.0]]))
+    assert cover_values(series).tolist() == [22, 20]
+    assert cover_values(series, margin=0.5).tolist() == [30, 20]
 
 
 def test_a_need_stays_writable_with_steps_of_several_units():
