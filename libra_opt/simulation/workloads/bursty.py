@@ -1,7 +1,7 @@
-"""Bursty jobs against reservations of the maximum: contended, and complementary because their phases are staggered.
+"""Bursty rollouts against reservations of the maximum: contended, and complementary because the jobs' phases are staggered.
 
-A job's rollout uses a quarter of its cards most of the time, its reward stage waits for cores and outside services beside one idle engine, and only its update
-uses all it asked for. Every job would run on one card, slowly; reserving its maximum leaves most cards idle and the queue full.
+A job generates on all its cards for a short while, then waits for its last trajectories and their tools on one card, then updates on a quarter of its cards. It would
+run on any number of them, slower; reserving its maximum leaves most cards idle and the queue full.
 """
 
 from typing import Annotated, Final
@@ -10,30 +10,31 @@ import numpy as np
 
 from libra_opt.domain import About, Amounts, ObservationNoise, PreemptionCost, Workload, WorkloadJob, WorkloadStage
 from libra_opt.domain.base import Real, Value, WholeNumber
-from libra_opt.simulation.workloads.hardware import CARD_GIB, NODE_SOURCE, h100_pool
+from libra_opt.simulation.workloads.hardware import NODE_SOURCE, h100_pool
 from libra_opt.simulation.workloads.phases import Phase, amounts, highest, step_of
 
 __all__ = ["Bursty", "bursty", "bursty_job"]
 
 _PEAKS: Final = (8, 12, 16)
-_LOW: Final = 0.25
-_TIMES: Final = {"rollout": 0.60, "reward": 0.22, "train": 0.18}
-_STEP_SECONDS: Final = 1200.0
+_QUARTER: Final = 0.25
+_TIMES: Final = {"rollout": 0.17, "tail": 0.63, "train": 0.20}
+_STEP_SECONDS: Final = 1440.0
 _PACE_SPREAD: Final = 0.15
 _LEVEL_SPREAD: Final = 0.08
-_MEMORY_GIB: Final = {"rollout": 60.0, "reward": 40.0, "train": 68.0}
+_MEMORY_GIB: Final = {"rollout": 66.0, "tail": 50.0, "train": 60.0}
+_MEMORY_SPREAD: Final = 0.03
 _MOST_GIB: Final = 76.0
 
 _ASSUMED: Final = (
     (
-        f"cards: a maximum of 8, 12 or 16; a rollout uses {_LOW:.0%} of it for {_TIMES['rollout']:.0%} of a step, a reward stage one card for "
-        f"{_TIMES['reward']:.0%}, an update all of it for {_TIMES['train']:.0%}: a shape made up to show the effect, not one that was measured"
+        f"cards: at most 8, 12 or 16; all of them for {_TIMES['rollout']:.0%} of a step (rollout), one for {_TIMES['tail']:.0%} (tail), {_QUARTER:.0%} of them for "
+        f"{_TIMES['train']:.0%} (train): a shape made up to show the effect, not one that was measured"
     ),
     (
         f"a step takes {_STEP_SECONDS / 60:g} minutes at full service, log-normal spread {_PACE_SPREAD:.0%} from job to job and "
         f"{_LEVEL_SPREAD:.0%} from step to step; the first begins at a random place"
     ),
-    "card memory is small enough for one card throughout; cores: 4 per card and 32 in the reward stage; network: 0.5 GB/s per card",
+    "card memory is small enough for one card throughout; cores: 4 per card and 32 in the tail, for tools; network: 0.5 GB/s per card",
     "every job runs on one card, slower in proportion; all jobs are there at the beginning, and their work exceeds what the cluster does in the horizon",
     "an eviction costs 45 s, a resize 15 s, a cold start 60 s, a warm one 20 s",
 )
@@ -54,7 +55,7 @@ class Bursty(Value):
         When counting stops.
     """
 
-    jobs: Annotated[int, WholeNumber(1, 1000)] = 20
+    jobs: Annotated[int, WholeNumber(1, 1000)] = 24
     cards: Annotated[int, WholeNumber(16, 8192)] = 64
     steps: Annotated[int, WholeNumber(1, 1000)] = 18
     horizon_seconds: Annotated[float, Real(600, 1e7)] = 21_600
@@ -84,13 +85,13 @@ def bursty_job(name: str, n_steps: int, generator: np.random.Generator) -> Workl
 
 
 def _phases(peak: int, pace: float, generator: np.random.Generator) -> list[Phase]:
-    cards = {"rollout": _LOW * peak, "reward": 1.0, "train": float(peak)}
+    cards = {"rollout": float(peak), "tail": 1.0, "train": _QUARTER * peak}
     phases = []
     for name, share in _TIMES.items():
         length, level = generator.lognormal(0, _LEVEL_SPREAD, 2)
-        used = cards[name] if name == "reward" else min(float(peak), cards[name] * float(level))
-        gib = min(_MOST_GIB, CARD_GIB, _MEMORY_GIB[name] * float(generator.lognormal(0, 0.03)))
-        use = {"gpu": used, "gpu_mem": gib, "cpu": 32.0 if name == "reward" else 4 * used, "mem": 12.0 * peak, "net": 0.5 * used}
+        used = cards[name] if name == "tail" else min(float(peak), cards[name] * float(level))
+        gib = min(_MOST_GIB, _MEMORY_GIB[name] * float(generator.lognormal(0, _MEMORY_SPREAD)))
+        use = {"gpu": used, "gpu_mem": gib, "cpu": 32.0 if name == "tail" else 4 * used, "mem": 12.0 * peak, "net": 0.5 * used}
         phases.append(Phase(name, _STEP_SECONDS * pace * share * float(length), use))
     return phases
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from libra_opt.domain import Workload
 from libra_opt.domain.base import Value
 from libra_opt.errors import Fault, InputError
+from libra_opt.simulation.workloads.agentic import Agentic, agentic
 from libra_opt.simulation.workloads.bursty import Bursty, bursty
 from libra_opt.simulation.workloads.curve import Curve, curve
 from libra_opt.simulation.workloads.kind import Kind
@@ -26,6 +27,7 @@ _KINDS: Final = (
     Kind("bursty", Bursty, bursty),
     Kind("steady", Steady, steady),
     Kind("light", Light, light),
+    Kind("agentic", Agentic, agentic),
 )
 
 WORKLOADS: Final[Mapping[str, Kind[Any]]] = MappingProxyType({kind.name: kind for kind in _KINDS})
