@@ -1,0 +1,51 @@
+"""What a generated post-training job declares when it is submitted: quotas and requests, from the peaks of its truth and the margin that people add."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Final
+
+from libra_opt.domain import Amounts, Step, WorkloadStage
+from libra_opt.simulation.workloads.hardware import CARD_GIB
+from libra_opt.simulation.workloads.phases import amounts, highest
+from libra_opt.simulation.workloads.profile import Profile
+
+__all__ = ["DECLARED_SOURCES", "declared"]
+
+_CARD_MARGIN: Final = 1.1
+_HOST_MARGIN: Final = 1.4
+
+DECLARED_SOURCES: Final = (
+    "minimum: one engine (tensor-parallel unit) where cards roll out or judge, else none; maximum: what the job uses at its peak, in whole units",
+    (
+        f"request: the peak of every resource over the job's life, card memory and {_CARD_MARGIN - 1:.0%}, host memory and {_HOST_MARGIN - 1:.0%} (assumed; that far less is used than asked is what Acme, "
+        "NSDI 2024, arXiv 2403.07648, section 3.3, and Philly, ATC 2019, section 3, report)"
+    ),
+)
+"""Where the figures are from, and what was assumed."""
+
+
+def declared(profile: Profile, names: Sequence[str], steps: Sequence[Step]) -> tuple[WorkloadStage, ...]:
+    """Return the stages of a job as it declares them."""
+    return tuple(_stage(profile, name, highest(steps, name)) for name in names)
+
+
+def _stage(profile: Profile, name: str, peak: dict[str, float]) -> WorkloadStage:
+    rolls = name in ("main", "rollout")
+    unit = profile.model.unit if name != "reward" else 1
+    most = dict(peak)
+    most["gpu"] = ceil(peak.get("gpu", 0) / unit - 1e-9) * unit
+    least_cards = ceil(peak.get("gpu_mem", 0) / CARD_GIB / unit - 1e-9) * unit
+    most["gpu"] = max(most["gpu"], least_cards, unit if rolls else 0)
+    most["gpu_mem"] = min(CARD_GIB * most["gpu"], ceil(_CARD_MARGIN * peak.get("gpu_mem", 0)))
+    most["mem"] = ceil(_HOST_MARGIN * peak.get("mem", 0))
+    asked = amounts(most)
+    least = unit if rolls else int(most["gpu"] > 0 and name == "reward")
+    quotas = {"min_quota": Amounts({"gpu": least}) if least else Amounts(), "max_quota": _with_zeros(asked), "request": asked}
+    if most["gpu"]:
+        return WorkloadStage(name=name, unit=unit, reports_queue=rolls, **quotas)
+    return WorkloadStage(name=name, reports_queue=rolls, **quotas)
+
+
+def _with_zeros(asked: Amounts) -> Amounts:
+    """Return a maximum in which a resource that is never used is 0, and not unlimited."""
+    return Amounts({name: asked.get(name, 0) for name in ("gpu", "gpu_mem", "cpu", "mem", "net")})
