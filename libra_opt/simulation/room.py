@@ -72,7 +72,6 @@ class Room:
         ]
         self._is_limited = any(limit != UNLIMITED for row in ledger.ceiling for limit in row) or any(map(any, self._reserved))
         self._used = [[0] * len(self._total) for _ in range(len(ledger.queues) + 1)]
-        self._fastest = [tuple(sorted(range(len(allowed)), key=lambda i, allowed=allowed: (-allowed[i][1], i))) for allowed in ledger.allowed]
 
     def place(self, j: int, amounts: Sequence[Quanta], prefer: Sequence[int] = ()) -> Cells | None:
         """Return where the stages of a job can sit with these amounts, or None; nothing is taken yet.
@@ -94,7 +93,7 @@ class Room:
         taken: dict[int, list[int]] = {}
         cells = []
         for i, (s, row) in enumerate(zip(ledger.stage_of[j], amounts, strict=True)):
-            pools = [ledger.allowed[s][at][0] for at in self._fastest[s]]
+            pools = [pool for pool, _ in sorted(ledger.allowed[s], key=lambda at: (-at[1], at[0]))]
             if prefer and prefer[i] in pools:
                 pools = [prefer[i], *pools]
             for k in pools:
