@@ -1,0 +1,1 @@
+"""Baselines: what other schedulers would decide, held to the same rules as ours."""

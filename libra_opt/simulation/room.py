@@ -1,0 +1,138 @@
+"""What is free: the one place in which baselines count capacity and the quotas of queues (R1, R4, R10), in whole quanta."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor
+from operator import le
+from typing import Final, TypeAlias
+
+from libra_opt.domain import Job, Ledger, Stage, State, Workload
+from libra_opt.domain.quantity import UNLIMITED
+from libra_opt.domain.vectors import Vector as Quanta
+from libra_opt.simulation.grant import Grant, Holding
+from libra_opt.simulation.truth import Vector
+
+__all__ = ["Cells", "Room", "declared", "holding_of", "in_quanta"]
+
+Cells: TypeAlias = tuple[tuple[int, Quanta], ...]
+"""Of every stage of a job: the pool it sits in, and what it holds in quanta."""
+
+_ALMOST: Final = 1e-9
+
+
+def declared(workload: Workload) -> Ledger:
+    """Return a ledger of what the jobs of a workload declare, in their order: quotas, units, pools, and their request as demand and need."""
+    jobs = tuple(
+        Job(
+            id=job.id,
+            queue=job.queue,
+            stages=tuple(
+                Stage(name=stage.name, min_quota=stage.min_quota, max_quota=stage.max_quota, unit=stage.unit, pools=stage.pools, demand=stage.request)
+                for stage in job.stages
+            ),
+        )
+        for job in workload.jobs
+    )
+    return State(resources=workload.resources, pools=workload.pools, queues=workload.queues, jobs=jobs).ledger
+
+
+def in_quanta(ledger: Ledger, capacity: Mapping[str, Vector]) -> list[Quanta]:
+    """Return what every pool has, in the order of the ledger's pools, rounded down to whole quanta."""
+    steps = [float(resource.step) for resource in ledger.resources]
+    return [tuple(floor(amount / step + _ALMOST) for amount, step in zip(capacity[name], steps, strict=True)) for name in ledger.pools]
+
+
+def holding_of(ledger: Ledger, cells: Cells) -> Holding:
+    """Return what the stages of a job hold, in units; a stage that holds nothing of anything has no grant."""
+    steps = [resource.step for resource in ledger.resources]
+    return tuple(
+        Grant(ledger.pools[k], tuple(float(amount * step) for amount, step in zip(amounts, steps, strict=True))) if any(amounts) else None
+        for k, amounts in cells
+    )
+
+
+class Room:
+    """What is free of a cluster while a plan is made; it changes as jobs take and release.
+
+    Parameters
+    ----------
+    ledger
+        Pools, queues and the stages' allowed pools.
+    capacity
+        Of every pool, in quanta.
+    """
+
+    def __init__(self, ledger: Ledger, capacity: Sequence[Quanta]) -> None:
+        self._ledger = ledger
+        self.free = [list(row) for row in capacity]
+        self._total = [sum(row) for row in zip(*capacity, strict=True)]
+        promised = [sum(row) for row in zip(*ledger.reserved, strict=True)] if ledger.queues else []
+        self._reserved = [
+            tuple(kept * total // all_kept if all_kept > total else kept for kept, total, all_kept in zip(row, self._total, promised, strict=True))
+            for row in ledger.reserved
+        ]
+        self._is_limited = any(limit != UNLIMITED for row in ledger.ceiling for limit in row) or any(map(any, self._reserved))
+        self._used = [[0] * len(self._total) for _ in range(len(ledger.queues) + 1)]
+
+    def place(self, j: int, amounts: Sequence[Quanta], prefer: Sequence[int] = ()) -> Cells | None:
+        """Return where the stages of a job can sit with these amounts, or None; nothing is taken yet.
+
+        Every stage goes to the pool it prefers, where it may use that and it has room; else to the fastest one that has.
+
+        Parameters
+        ----------
+        prefer
+            Per stage a pool, or -1; empty for none.
+        """
+        free, ledger = self.free, self._ledger
+        if len(free) == 1:
+            total = amounts[0] if len(amounts) == 1 else tuple(map(sum, zip(*amounts, strict=True)))
+            fits = all(map(le, total, free[0])) and all(self._ledger.allowed[s] for s in ledger.stage_of[j])
+            return tuple((0, row) for row in amounts) if fits and self._suits_queue(j, amounts) else None
+        if not self._suits_queue(j, amounts):
+            return None
+        taken: dict[int, list[int]] = {}
+        cells = []
+        for i, (s, row) in enumerate(zip(ledger.stage_of[j], amounts, strict=True)):
+            pools = [pool for pool, _ in sorted(ledger.allowed[s], key=lambda at: (-at[1], at[0]))]
+            if prefer and prefer[i] in pools:
+                pools = [prefer[i], *pools]
+            for k in pools:
+                held = taken.get(k)
+                have = free[k] if held is None else [f - t for f, t in zip(free[k], held, strict=True)]
+                if all(map(le, row, have)):
+                    taken[k] = list(row) if held is None else [t + a for t, a in zip(held, row, strict=True)]
+                    cells.append((k, row))
+                    break
+            else:
+                return None
+        return tuple(cells)
+
+    def take(self, j: int, cells: Cells) -> None:
+        """Take what a job's stages hold."""
+        self._change(j, cells, 1)
+
+    def release(self, j: int, cells: Cells) -> None:
+        """Give back what a job's stages hold."""
+        self._change(j, cells, -1)
+
+    def _change(self, j: int, cells: Iterable[tuple[int, Quanta]], sign: int) -> None:
+        used = self._used[self._ledger.job_queue[j]]
+        for k, row in cells:
+            self.free[k] = [f - sign * a for f, a in zip(self.free[k], row, strict=True)]
+            if self._is_limited:
+                used[:] = [u + sign * a for u, a in zip(used, row, strict=True)]
+
+    def _suits_queue(self, j: int, amounts: Sequence[Quanta]) -> bool:
+        """R10: the ceiling of the job's queue, and what the other queues keep to themselves."""
+        if not self._is_limited:
+            return True
+        q = self._ledger.job_queue[j]
+        after = [u + sum(column) for u, column in zip(self._used[q], zip(*amounts, strict=True), strict=True)]
+        if q >= 0 and not all(map(le, after, self._ledger.ceiling[q])):
+            return False
+        used = list(self._used)
+        used[q] = after
+        for r, total in enumerate(self._total):
+            if sum(max(row[r], kept[r]) for row, kept in zip(used[:-1], self._reserved, strict=True)) + used[-1][r] > total:
+                return False
+        return True

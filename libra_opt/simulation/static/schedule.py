@@ -1,0 +1,260 @@
+"""What fixed quotas come to: jobs start at the beginning of periods in a fixed order where they fit, keep their quota, and go at the end of the period they are done in.
+
+An event list over the few periods in which something arrives, ends or changes; between them nothing is computed. It is the same physics as the plant's, and a
+test holds the two together.
+"""
+
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from math import ceil, inf
+from typing import Final, TypeAlias
+
+from libra_opt.domain import Workload
+from libra_opt.domain.vectors import Vector as Quanta
+from libra_opt.simulation.room import Cells, Room, declared, in_quanta
+from libra_opt.simulation.static.course import Demand, OwnCourse, WallCourse, course_of
+from libra_opt.simulation.static.quota import Quota
+from libra_opt.simulation.truth import Vector, truth_of, vector
+
+__all__ = ["Outcome", "Problem", "Reservation", "Score", "start_waiting"]
+
+_ALMOST: Final = 1e-9
+_NEVER: Final = 4.0
+"""A job that is not done by the end counts in the mean completion time with at most so many times the horizon."""
+
+Score: TypeAlias = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A static answer: a quota per job (None: it never starts), the order of the queue, and whether a job may start before one that does not fit yet."""
+
+    quotas: tuple[Quota | None, ...]
+    order: tuple[int, ...]
+    backfill: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a static answer comes to.
+
+    Attributes
+    ----------
+    score
+        Larger is better, compared in order: finished work by the horizon, weighted; or, without one, minus the jobs that are never done and minus the makespan. Then minus the mean
+        completion time.
+    finished_work, done_at
+        Per job.
+    """
+
+    score: Score
+    finished_work: tuple[float, ...]
+    done_at: tuple[float | None, ...]
+
+
+@dataclass(slots=True)
+class _Run:
+    """Where a job stands."""
+
+    cells: Cells = ()
+    course: OwnCourse | WallCourse | None = None
+    begins: float = 0.0
+    ran: float = 0.0
+    served: float = 0.0
+    stopped_at: float | None = None
+    ends: float = inf
+    version: int = 0
+
+
+class Problem:
+    """A workload, made ready for evaluating many static answers.
+
+    Parameters
+    ----------
+    workload
+        The cluster and its jobs.
+    period_seconds
+        Length of the periods at whose beginnings jobs start.
+    """
+
+    def __init__(self, workload: Workload, period_seconds: float) -> None:
+        self.workload, self.seconds = workload, period_seconds
+        self.ledger = declared(workload)
+        self.horizon = inf if workload.horizon_seconds is None else workload.horizon_seconds
+        self.demands = [Demand(truth_of(workload, job)) for job in workload.jobs]
+        self.arrivals = [ceil(job.submitted / period_seconds - _ALMOST) for job in workload.jobs]
+        self._steps = [float(resource.step) for resource in workload.resources]
+        self._speeds = [dict(allowed) for allowed in self.ledger.allowed]
+        self.first_capacity = self.capacity(0)
+        self._courses: dict[tuple[int, Cells], OwnCourse | WallCourse] = {}
+        self.changes = sorted({ceil(change.at_seconds / period_seconds - _ALMOST) for change in workload.changes})
+
+    def capacity(self, period: int) -> list[Quanta]:
+        """Return what every pool has in a period, in quanta."""
+        now: dict[str, Vector] = {pool.name: vector(pool.capacity, self.workload.resources) for pool in self.workload.pools}
+        for change in sorted(self.workload.changes, key=lambda change: change.at_seconds):
+            if change.at_seconds <= period * self.seconds + _ALMOST:
+                now[change.pool] = vector(change.capacity, self.workload.resources)
+        return in_quanta(self.ledger, now)
+
+    def course(self, j: int, cells: Cells) -> OwnCourse | WallCourse:
+        """Return the course of a job that holds these cells."""
+        known = self._courses.get((j, cells))
+        if known is None:
+            amounts = [tuple(a * step for a, step in zip(row, self._steps, strict=True)) for _, row in cells]
+            speeds = [float(self._speeds[s][k]) for s, (k, _) in zip(self.ledger.stage_of[j], cells, strict=True)]
+            known = self._courses[j, cells] = course_of(self.workload.jobs[j], self.demands[j], amounts, speeds, self.horizon)
+        return known
+
+    def seconds_of(self, j: int, quota: Quota) -> float:
+        """Return how long a job takes with a quota in the fastest pools it may use, from when it starts to run at its submission."""
+        cells = tuple((max(self._speeds[s].items(), key=lambda at: (at[1], -at[0]))[0], row) for s, row in zip(self.ledger.stage_of[j], quota.stages, strict=True))
+        return self.course(j, cells).end(0.0, 0.0, 0.0)
+
+    def evaluate(self, reservation: Reservation) -> Outcome:
+        """Return what a static answer comes to."""
+        return _Evaluation(self, reservation).outcome()
+
+
+class _Evaluation:
+    """One evaluation: events in the order of their periods."""
+
+    def __init__(self, problem: Problem, reservation: Reservation) -> None:
+        self.problem, self.reservation = problem, reservation
+        self.runs = [_Run() for _ in problem.workload.jobs]
+        self.room = Room(problem.ledger, problem.first_capacity)
+        self.running: dict[int, None] = {}
+        self.waiting: set[int] = set()
+        self.done_at: dict[int, float] = {}
+
+    def outcome(self) -> Outcome:
+        problem, quotas = self.problem, self.reservation.quotas
+        n = len(quotas)
+        events: list[tuple[int, int, int, int]] = [(problem.arrivals[j], 1, j, 0) for j in range(n) if quotas[j] is not None]
+        events += [(period, 2, -1, 0) for period in problem.changes]
+        heapify(events)
+        rank = {j: i for i, j in enumerate(self.reservation.order)}
+        while events:
+            period = events[0][0]
+            now = period * problem.seconds
+            if now >= problem.horizon - 1e-6:
+                break
+            is_changed = False
+            while events and events[0][0] == period:
+                _, kind, j, version = heappop(events)
+                if kind == 0 and version == self.runs[j].version:
+                    self._end(j)
+                elif kind == 1:
+                    self.waiting.add(j)
+                elif kind == 2:
+                    is_changed = True
+            if is_changed:
+                self._change(period, now)
+            order = sorted(self.waiting, key=rank.__getitem__)
+            for j, cells in start_waiting(self.room, order, quotas, backfill=self.reservation.backfill):
+                self._start(j, cells, now)
+                run = self.runs[j]
+                if run.ends < inf:
+                    heappush(events, (max(period + 1, ceil(run.ends / problem.seconds - _ALMOST)), 0, j, run.version))
+        return self._outcome()
+
+    def _start(self, j: int, cells: Cells, now: float) -> None:
+        problem, run, job = self.problem, self.runs[j], self.problem.workload.jobs[j]
+        is_warm = run.stopped_at is not None and now - run.stopped_at <= job.restart.warm_within_seconds
+        run.begins = now + (job.restart.warm_seconds if is_warm else job.restart.cold_seconds)
+        run.cells, run.course = cells, problem.course(j, cells)
+        run.ends = run.begins + run.course.end(run.begins - job.submitted, run.ran, run.served)
+        self.waiting.discard(j)
+        self.running[j] = None
+
+    def _end(self, j: int) -> None:
+        run = self.runs[j]
+        self.room.release(j, run.cells)
+        del self.running[j]
+        self.done_at[j] = run.ends
+
+    def _change(self, period: int, now: float) -> None:
+        """Take over a changed capacity: what runs stays in the order it started while it fits, the rest is stopped and waits."""
+        self.room = Room(self.problem.ledger, self.problem.capacity(period))
+        for j in list(self.running):
+            run = self.runs[j]
+            if self.room.place(j, [row for _, row in run.cells], [k for k, _ in run.cells]) == run.cells:
+                self.room.take(j, run.cells)
+                continue
+            self._count(j, now)
+            run.stopped_at, run.ends, run.version = now, inf, run.version + 1
+            del self.running[j]
+            self.waiting.add(j)
+
+    def _count(self, j: int, now: float) -> None:
+        run, job = self.runs[j], self.problem.workload.jobs[j]
+        seconds = now - run.begins
+        if seconds > 0 and run.course is not None:
+            run.served += run.course.served(run.begins - job.submitted, seconds)
+            run.ran += seconds
+
+    def _outcome(self) -> Outcome:
+        problem, jobs = self.problem, self.problem.workload.jobs
+        horizon = problem.horizon
+        finished, done, completion = [], [], []
+        for j, (job, run) in enumerate(zip(jobs, self.runs, strict=True)):
+            if j in self.running and run.ends <= horizon + _ALMOST:
+                self.done_at[j] = run.ends
+            end = self.done_at.get(j)
+            done.append(end)
+            if end is None and j in self.running and horizon < inf:
+                self._count(j, horizon)
+            elif end is not None:
+                self._count(j, end)
+            finished.append(0.0 if run.course is None else run.course.finished(run.ran, run.served, is_done=end is not None))
+            completion.append(self._completion(j, end) - job.submitted)
+        mean = sum(completion) / len(completion)
+        if horizon < inf:
+            work = sum(job.weight * amount for job, amount in zip(jobs, finished, strict=True))
+            return Outcome((work, -mean, 0.0), tuple(finished), tuple(done))
+        never = sum(end is None for end in done)
+        makespan = max((end for end in done if end is not None), default=0.0)
+        return Outcome((-float(never), -makespan, -mean), tuple(finished), tuple(done))
+
+    def _completion(self, j: int, end: float | None) -> float:
+        """Return when a job is done, or would be if it went on or started at the horizon."""
+        if end is not None:
+            return end
+        horizon, quota = self.problem.horizon, self.reservation.quotas[j]
+        if horizon == inf:
+            return 0.0
+        ends = self.runs[j].ends
+        if j not in self.running and quota is not None:
+            ends = horizon + self.problem.seconds_of(j, quota)
+        return min(ends, _NEVER * horizon)
+
+
+def start_waiting(
+    room: Room, order: list[int], quotas: tuple[Quota | None, ...] | list[Quota | None], *, backfill: bool
+) -> list[tuple[int, Cells]]:
+    """Take room for the waiting jobs that start now, in the order of the queue.
+
+    Parameters
+    ----------
+    room
+        What is free; it changes.
+    order
+        The waiting jobs.
+    quotas
+        By index of the job.
+    backfill
+        Go on behind a job that does not fit.
+    """
+    started = []
+    for j in order:
+        quota = quotas[j]
+        if quota is None:
+            continue
+        cells = room.place(j, quota.stages)
+        if cells is not None:
+            room.take(j, cells)
+            started.append((j, cells))
+        elif not backfill:
+            break
+    return started
+
