@@ -20,6 +20,10 @@ _DECIMALS: Final = 3
 _SLACK: Final = 1e-3
 """Demand is rounded up to whole quanta, but not for a thousandth of one."""
 
+_KNOWING: Final = ("own_step", "seasonal_naive")
+_CERTAIN: Final = 0.03
+"""Intensities that differ by no more are those of a certain demand: so small a difference would only decide between jobs that are equal."""
+
 _CLOSE: Final = 1e-6
 _LARGEST: Final = float((1 << 63) - 1024)
 
@@ -30,7 +34,7 @@ class Quantiles:
 
     The demand is the median; more, where the highest quantile would else be beyond `LARGEST_RATIO` times it. The intensities are the quantiles over
     the demand, the mean over the compressible resources that have one, as R6 scales all of them by one factor. Where the newest period was held back by
-    its allocation, the demand estimated for it is the least.
+    its allocation, the demand estimated for it is the least, unless what leads the forecast knows what comes after (the job's own steps, the season).
     """
 
     name: str = "auto"
@@ -42,15 +46,19 @@ class Quantiles:
         last = observations.last()[:, observations.compressible].reshape(-1)
         values = _without_spike(demand.values.reshape(-1, n_periods), last)
         predicted = predict_quantiles(_series(values, observations.signals), PROBABILITIES, horizon=self.horizon, method=self.name)
-        quantiles = _at_least(predicted.values.mean(axis=1), demand.last_raised.reshape(-1))
+        quantiles = _at_least(predicted.values.mean(axis=1), np.where(_expects_change(predicted.methods), 0, demand.last_raised.reshape(-1)))
         quanta = whole(np.maximum(quantiles[:, _MIDDLE], quantiles[:, -1] / LARGEST_RATIO), last)
         whole_demand = np.zeros((n_stages, len(observations.compressible)), dtype=np.int64)
         whole_demand[:, observations.compressible] = quanta.reshape(n_stages, n_resources)
         ratios = np.minimum(quantiles / np.maximum(quanta, 1)[:, None], LARGEST_RATIO).reshape(n_stages, n_resources, len(PROBABILITIES))
         wanted = (quanta > 0).reshape(n_stages, n_resources, 1)
         intensity = np.round((ratios * wanted).sum(axis=1) / np.maximum(wanted.sum(axis=1), 1), _DECIMALS)
-        intensity[~intensity.any(axis=1)] = 1
+        intensity[~intensity.any(axis=1) | (np.abs(intensity - 1) <= _CERTAIN).all(axis=1)] = 1
         return Outlook(whole_demand, intensity, _leading(predicted.methods, np.asarray(~np.isnan(demand.values).all(axis=2))))
+
+
+def _expects_change(methods: tuple[str, ...]) -> NDArray[np.bool_]:
+    return np.isin(np.array(methods, dtype=np.str_), _KNOWING)
 
 
 def whole(amounts: NDArray[np.float64], last: NDArray[np.int64]) -> NDArray[np.int64]:

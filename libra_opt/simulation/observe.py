@@ -64,7 +64,10 @@ class Observer:
             j = done.index
             for s, entry in self._late.pop(j, []):
                 self._of(j)[s].append(entry)
-            if done.holding is None or done.is_done:
+            if done.is_done:
+                continue
+            if done.holding is None:
+                self._record_waiting(j, period + self._offset)
                 continue
             dice = np.random.default_rng((self._seeds[j], period))
             factors = np.exp(noise.spread * dice.standard_normal((len(done.holding), len(self._names)))) if noise.spread else None
@@ -114,6 +117,17 @@ class Observer:
         if j not in self._history:
             self._history[j] = [deque(maxlen=LONGEST) for _ in self._workload.jobs[j].stages]
         return self._history[j]
+
+    def _record_waiting(self, j: int, period: int) -> None:
+        """Enter where a waiting job stands, which it knows although nothing of it is measured; only the latest such entry is kept."""
+        if j not in self._history:
+            return
+        step, phase, progress = self._place(j)
+        entry = Observation.model_validate({"usage": {}, "step": step, "phase": phase, "progress": progress, "period": period})
+        for entries in self._of(j):
+            if entries and not entries[-1].usage and entries[-1].allocation is None:
+                entries.pop()
+            entries.append(entry)
 
     def _entries(self, period: int, done: JobPeriod, factors: Any) -> list[Observation]:
         j = done.index
