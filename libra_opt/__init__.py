@@ -3,6 +3,7 @@
 from libra_opt.allocate import allocate
 from libra_opt.domain import Plan, State, read_plan, read_state, write
 from libra_opt.errors import BrokenPlanError, EffortError, Fault, InputError, LibraError, MissingExtraError
+from libra_opt.feedback import Outcome, Setpoint, adapt, aged_weight, planning
 from libra_opt.verification import verify
 
 __all__ = [
@@ -12,9 +13,14 @@ __all__ = [
     "InputError",
     "LibraError",
     "MissingExtraError",
+    "Outcome",
     "Plan",
+    "Setpoint",
     "State",
+    "adapt",
+    "aged_weight",
     "allocate",
+    "planning",
     "read_plan",
     "read_state",
     "verify",
