@@ -35,7 +35,7 @@ _ASSUMED: Final = (
     ),
     ("offered work: cards x seconds of all steps of all jobs that come within the horizon, over cards x horizon; what comes late cannot all be done in it"),
     (
-        f"arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times its time at full service after a "
+        f"arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times its full-service time after a "
         "job comes (assumed)"
     ),
     "an eviction costs 45 s, a resize 15 s, a migration 45 s; a warm start 20 s (assumed)",

@@ -37,8 +37,8 @@ PROFILE_SOURCES: Final = (
         "near what a run without a critic would have of it (14 to 24)"
     ),
     (
-        f"responses grow by {_GROWTH[0]:.1%} to {_GROWTH[1]:.1%} a step: that they grow is reported (DeepSeek-R1, Nature 645, 2025, figure 1b), as is that some "
-        "shrink at first (DeepScaleR); how fast is assumed"
+        f"responses grow by {_GROWTH[0]:.1%} to {_GROWTH[1]:.1%} a step: that they grow is reported (DeepSeek-R1, Nature 645, 2025, figure 1b), and that some "
+        "shrink at first, too (DeepScaleR); how fast is assumed"
     ),
     f"rewards: {_JUDGES:.0%} of the jobs ask a judge model on one card, the others run checks on cores (assumed)",
 )

@@ -5,7 +5,6 @@ any moment a share of it decodes.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -24,8 +23,8 @@ _GRID: Final = 6
 
 TRAJECTORY_SOURCES: Final = (
     (
-        f"lengths of trajectories: log-normal, spread {_SPREADS[0]:g} to {_SPREADS[1]:g} from job to job, {_TAIL_SHARE:.0%} of them of a Pareto tail of index "
-        f"{_TAIL_INDEX:g} from twice the median on, cut at {_LONGEST[0]:g} to {_LONGEST[1]:g} medians (the longest response allowed); the mean is 30 to 50 % of "
+        f"lengths of trajectories: log-normal, spread {_SPREADS[0]:g} to {_SPREADS[1]:g} by job, {_TAIL_SHARE:.0%} of them of a Pareto tail of index "
+        f"{_TAIL_INDEX:g} from twice the median on, cut at {_LONGEST[0]:g} to {_LONGEST[1]:g} medians (the longest allowed); the mean is 30 to 50 % of "
         "the longest, between what PolyTrace recorded of DAPO (7 to 10 %) and of Search-R1 and DeepCoder (56 and 65 %)"
     ),
     "share of a trajectory in tools: beta distributed, mean 26 %, as measured in the coding agents recorded by AgentCgroup (arXiv 2602.09345); spread assumed",
@@ -140,20 +139,13 @@ def stretches(batch: Batch) -> list[Stretch]:
             edges.append(cut)
     if edges[-1] < cuts[-1]:
         edges[-1:] = [cuts[-1]] if len(edges) > 1 else [0.0, cuts[-1]]
-    decodes = 1 - batch.tools
-    return [_stretch(batch, decodes, start, end) for start, end in pairwise(edges)]
-
-
-def _stretch(batch: Batch, decodes: NDArray[np.float64], start: float, end: float) -> Stretch:
-    inside = np.clip(batch.seconds - start, 0, end - start)
-    times = np.linspace(start, end, _GRID)[:, None]
-    live = batch.seconds > times
-    tokens = np.where(live, batch.prompt + batch.tokens * times / batch.seconds, 0).sum(axis=1)
+    start, end = np.array(edges[:-1]), np.array(edges[1:])
     length = end - start
-    return Stretch(
-        seconds=length,
-        decoding=float(decodes @ inside / length / decodes.sum()),
-        calls=float(batch.tools @ inside / length),
-        alive=float(inside.sum() / length),
-        tokens=float(tokens.max()),
-    )
+    inside = np.clip(batch.seconds[:, None] - start, 0, length) / length
+    decodes = 1 - batch.tools
+    times = start + np.linspace(0, 1, _GRID)[:, None] * length
+    speed = batch.tokens / batch.seconds
+    live = batch.seconds > times[:, :, None]
+    tokens = (live * (batch.prompt + speed * times[:, :, None])).sum(axis=2).max(axis=0)
+    rows = zip(length, decodes @ inside / decodes.sum(), batch.tools @ inside, inside.sum(axis=0), tokens, strict=True)
+    return [Stretch(*map(float, row)) for row in rows]
