@@ -9,8 +9,8 @@ from typing import Annotated, Final, Literal
 
 import numpy as np
 
-from libra_opt.domain import About, Amounts, ObservationNoise, PreemptionCost, Restart, Step, Workload, WorkloadJob, WorkloadStage
-from libra_opt.domain.base import Positive, Real, Value, WholeNumber
+from libra_opt.domain import About, ObservationNoise, PreemptionCost, Restart, Step, Workload, WorkloadJob
+from libra_opt.domain.base import Real, Value, WholeNumber
 from libra_opt.simulation.workloads.colocated import COLOCATED_SOURCES, colocated_step
 from libra_opt.simulation.workloads.declared import DECLARED_SOURCES, declared
 from libra_opt.simulation.workloads.disaggregated import DISAGGREGATED_SOURCES, STAGES, disaggregated_step
@@ -28,14 +28,17 @@ _SLACK: Final = (1.5, 4.0)
 _LARGEST_DISAGGREGATED: Final = 3
 
 _ASSUMED: Final = (
-    "everything is drawn from a seeded generator; figures with a source set the ranges",
+    "everything is drawn from a seeded generator; published figures set the ranges where one is named",
     (
-        f"a job has {_STEPS[0]} to {_STEPS[1]} steps (log-normal about {_MEDIAN_STEPS}, spread {_STEPS_SPREAD:.0%}: assumed); those that are there at the beginning are in the middle of them; "
-        "the last that comes is cut short so that the offered work is as asked"
+        f"a job has {_STEPS[0]} to {_STEPS[1]} steps (log-normal about {_MEDIAN_STEPS}, spread {_STEPS_SPREAD:.0%}: assumed); those there at the "
+        "beginning are in the middle of them; the last that is drawn is cut short so that the offered work is as asked"
     ),
-    "offered work is the cards x seconds of all steps of all jobs that come within the horizon, over cards x horizon; the later part of what comes late cannot be done in it",
-    "arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline 1.5 to 4 times its time at full service after a job comes (assumed)",
-    "an eviction costs 45 s, a resize 15 s, a migration 45 s; a cold start 60 to 120 s by size of model, a warm one 20 s (assumed)",
+    ("offered work: cards x seconds of all steps of all jobs that come within the horizon, over cards x horizon; what comes late cannot all be done in it"),
+    (
+        f"arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times its full-service time after a "
+        "job comes (assumed)"
+    ),
+    "an eviction costs 45 s, a resize 15 s, a migration 45 s; a warm start 20 s (assumed)",
     "observations: log-normal spread 5 %, 3 % a period late, 2 % missing (assumed)",
 )
 
@@ -68,10 +71,10 @@ def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
     """Draw the workload."""
     left = parameters.load * parameters.cards * parameters.horizon_seconds
     busy = min(1.0, parameters.load) * parameters.cards
-    drafts: list[tuple[Profile, bool, list[Step]]] = []
+    drafts: list[tuple[Profile, Sequence[str], list[Step]]] = []
     n_first = 0
     while left > 0:
-        profile, is_colocated, steps = _draw(parameters, generator)
+        profile, stages, steps = _draw(parameters, generator)
         is_first = busy > 0
         if is_first:
             steps = _from_the_middle(steps, generator)
@@ -81,7 +84,7 @@ def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
         if not steps:
             break
         left -= sum(map(_work, steps))
-        drafts.append((profile, is_colocated, steps))
+        drafts.append((profile, stages, steps))
     times = np.concatenate([np.zeros(n_first), np.sort(generator.uniform(0, parameters.horizon_seconds, max(0, len(drafts) - n_first)))])
     jobs = [_job(j, float(times[j]), *draft, generator) for j, draft in enumerate(drafts)]
     sources = (*PROFILE_SOURCES, *MODEL_SOURCES, *TRAJECTORY_SOURCES, *COLOCATED_SOURCES, *DISAGGREGATED_SOURCES, *DECLARED_SOURCES)
@@ -94,14 +97,14 @@ def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
     )
 
 
-def _draw(parameters: Agentic, generator: np.random.Generator) -> tuple[Profile, bool, list[Step]]:
+def _draw(parameters: Agentic, generator: np.random.Generator) -> tuple[Profile, Sequence[str], list[Step]]:
     is_colocated = bool(generator.random() < parameters.colocated)
     most = parameters.cards if is_colocated else parameters.cards // 3
     largest = len(MODELS) if is_colocated else _LARGEST_DISAGGREGATED
     profile = draw_profile(is_firm=parameters.gang == "firm", most_cards=most, largest=largest, generator=generator)
     n_steps = int(np.clip(round(float(generator.lognormal(np.log(_MEDIAN_STEPS), _STEPS_SPREAD))), *_STEPS))
     step = colocated_step if is_colocated else disaggregated_step
-    return profile, is_colocated, [step(profile, number, generator) for number in range(n_steps)]
+    return profile, ("main",) if is_colocated else STAGES, [step(profile, number, generator) for number in range(n_steps)]
 
 
 def _from_the_middle(steps: Sequence[Step], generator: np.random.Generator) -> list[Step]:
@@ -132,17 +135,17 @@ def _seconds(step: Step) -> float:
     return sum(part.seconds for part in step.parts)
 
 
-def _job(number: int, submitted: float, profile: Profile, is_colocated: bool, steps: Sequence[Step], generator: np.random.Generator) -> WorkloadJob:
+def _job(number: int, submitted: float, profile: Profile, stages: Sequence[str], steps: Sequence[Step], generator: np.random.Generator) -> WorkloadJob:
     model = profile.model
     submitted = round(submitted, 1)
     slack = float(generator.uniform(*_SLACK))
-    kind = "colocated" if is_colocated else "disaggregated"
+    kind = "colocated" if len(stages) == 1 else "disaggregated"
     return WorkloadJob(
         id=f"{number:03d}-{kind}-{model.name}",
         preemption_cost=PreemptionCost(evict_seconds=45, resize_seconds=15, migrate_seconds=45),
         submitted=submitted,
         deadline=round(submitted + slack * sum(map(_seconds, steps)), 1),
-        stages=declared(profile, ("main",) if is_colocated else STAGES, steps),
+        stages=declared(profile, stages, steps),
         steps=tuple(steps),
         restart=Restart(cold_seconds=model.cold_seconds, warm_seconds=20),
     )

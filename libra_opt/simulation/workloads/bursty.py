@@ -1,7 +1,7 @@
 """Bursty rollouts against reservations of the maximum: contended, and complementary because the jobs' phases are staggered.
 
-A job generates on all its cards for a short while, then waits for its last trajectories and their tools on one card, then updates on a quarter of its cards. It would
-run on any number of them, slower; reserving its maximum leaves most cards idle and the queue full.
+A job generates on all its cards for a short while, then waits for its last trajectories and their tools on one card, then updates on a quarter of its
+cards. It would run on any number of them, slower; reserving its maximum leaves most cards idle and the queue full.
 """
 
 from typing import Annotated, Final
@@ -27,8 +27,8 @@ _MOST_GIB: Final = 76.0
 
 _ASSUMED: Final = (
     (
-        f"cards: at most 8, 12 or 16; all of them for {_TIMES['rollout']:.0%} of a step (rollout), one for {_TIMES['tail']:.0%} (tail), {_QUARTER:.0%} of them for "
-        f"{_TIMES['train']:.0%} (train): a shape made up to show the effect, not one that was measured"
+        f"cards: at most 8, 12 or 16; all of them for {_TIMES['rollout']:.0%} of a step (rollout), one for {_TIMES['tail']:.0%} (tail), "
+        f"{_QUARTER:.0%} of them for {_TIMES['train']:.0%} (train): a shape made up to show the effect, not one that was measured"
     ),
     (
         f"a step takes {_STEP_SECONDS / 60:g} minutes at full service, log-normal spread {_PACE_SPREAD:.0%} from job to job and "

@@ -21,20 +21,24 @@ _HOST_GIB: Final = 32.0
 _HOST_GIB_CARD: Final = 8.0
 _HOST_GIB_ALIVE: Final = 0.25
 _SYNC_SECONDS: Final = 12.0
+_SYNC_GBYTES: Final = 40.0
 _STEP_SPREAD: Final = 0.08
 _PHASE_SPREAD: Final = 0.1
 
 COLOCATED_SOURCES: Final = (
     "colocated jobs: rollout, reward, update and weight synchronisation follow one another on the same cards (HybridFlow, arXiv 2409.19256, section 5)",
     (
-        f"cores: {_CORES_ALIVE:g} per live trajectory, {_CORES_CALL:g} per tool call under way, {_CORES_CHECK:g} per trajectory while rewards are checked, {_CORES_CARD:g} per card of an update "
-        f"and {_CORES_OFFLOAD:g} more where its optimiser runs on the host (assumed)"
+        f"cores: {_CORES_ALIVE:g} per live trajectory, {_CORES_CALL:g} per tool call under way, {_CORES_CHECK:g} per trajectory while rewards are checked, "
+        f"{_CORES_CARD:g} per card of an update and {_CORES_OFFLOAD:g} more where its optimiser runs on the host (assumed)"
     ),
     (
-        f"host memory: {_HOST_GIB:g} GiB, {_HOST_GIB_CARD:g} per card, {_HOST_GIB_ALIVE:g} per live trajectory for its sandbox (assumed; AgentCgroup's sandboxes hold about that in the mean), "
-        "and the optimiser's state"
+        f"host memory: {_HOST_GIB:g} GiB, {_HOST_GIB_CARD:g} per card, {_HOST_GIB_ALIVE:g} per live trajectory for its sandbox (assumed), "
+        "and the state of the optimiser"
     ),
-    f"weight synchronisation: {_SYNC_SECONDS:g} s in which every engine reads all weights over the network, at most 40 GB/s (assumed); it loads one unit of cards",
+    (
+        f"weight synchronisation: {_SYNC_SECONDS:g} s in which every engine reads all weights over the network, at most {_SYNC_GBYTES:g} GB/s, one engine's "
+        "cards work (assumed)"
+    ),
     f"log-normal spread of lengths from step to step {_STEP_SPREAD:.0%}, of the other phases' times {_PHASE_SPREAD:.0%} (assumed)",
 )
 """Where the figures are from, and what was assumed."""
@@ -51,7 +55,7 @@ def colocated_step(profile: Profile, number: int, generator: np.random.Generator
         _part(
             stretch.seconds,
             "rollout",
-            gpu=profile.peak * stretch.decoding,
+            gpu=profile.cards(stretch.decoding),
             gpu_mem=model.engine_gib(stretch.tokens),
             cpu=1 + _CORES_ALIVE * stretch.alive + _CORES_CALL * stretch.calls,
             mem=host + _HOST_GIB_ALIVE * stretch.alive,
@@ -63,7 +67,7 @@ def colocated_step(profile: Profile, number: int, generator: np.random.Generator
     parts.append(_part(reward, "reward", gpu=1.0 if profile.has_judge else 0.0, gpu_mem=model.engine_gib(0), cpu=1 + checks, mem=host, net=0.1))
     cores = (_CORES_CARD + (0 if profile.is_firm else _CORES_OFFLOAD)) * model.gang
     parts.append(_part(train, "train", gpu=model.gang, gpu_mem=profile.train_gib, cpu=cores, mem=host, net=0.2 * model.gang, waits=True))
-    sync = min(40.0, model.weights_gib * profile.peak / model.unit / _SYNC_SECONDS)
+    sync = min(_SYNC_GBYTES, model.weights_gib * profile.peak / model.unit / _SYNC_SECONDS)
     parts.append(_part(_SYNC_SECONDS, "sync", gpu=model.unit, gpu_mem=model.engine_gib(0), cpu=4.0, mem=host, net=sync))
     return Step(parts=tuple(parts), trajectories=profile.trajectories, tokens=round(float(batch.tokens.sum())))
 

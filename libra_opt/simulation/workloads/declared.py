@@ -17,8 +17,8 @@ _HOST_MARGIN: Final = 1.4
 DECLARED_SOURCES: Final = (
     "minimum: one engine (tensor-parallel unit) where cards roll out or judge, else none; maximum: what the job uses at its peak, in whole units",
     (
-        f"request: the peak of every resource over the job's life, card memory and {_CARD_MARGIN - 1:.0%}, host memory and {_HOST_MARGIN - 1:.0%} (assumed; that far less is used than asked is what Acme, "
-        "NSDI 2024, arXiv 2403.07648, section 3.3, and Philly, ATC 2019, section 3, report)"
+        f"request: the peak of every resource over the job's life, card memory and {_CARD_MARGIN - 1:.0%}, host memory and {_HOST_MARGIN - 1:.0%} (assumed; "
+        "that far less is used than asked is what Acme, arXiv 2403.07648, and Philly, arXiv 1901.05758, report)"
     ),
 )
 """Where the figures are from, and what was assumed."""

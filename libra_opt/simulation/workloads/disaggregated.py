@@ -33,14 +33,17 @@ _JUDGE_GIB: Final = 40.0
 
 DISAGGREGATED_SOURCES: Final = (
     (
-        "disaggregated jobs: rollouts of a step run beside the update of the step before (asynchronous by a bounded staleness: AReaL, arXiv 2505.24298; StreamRL, arXiv 2504.15930); "
-        "a stage that is short holds up all"
+        "disaggregated jobs: rollouts of a step run beside the update of the step before (asynchronous with a bounded staleness: AReaL, arXiv 2505.24298; "
+        "StreamRL, arXiv 2504.15930); a stage that is short holds up all"
     ),
     (
-        f"an update takes {_UPDATE_SHARE:.0%} of the step in the mean, and its cards are idle for the rest; the next prompts keep rollouts at {_REFILL:.0%} of their cards "
-        "or more (assumed)"
+        f"an update takes {_UPDATE_SHARE:.0%} of the step in the mean, and its cards are idle for the rest; the next prompts keep rollouts at "
+        f"{_REFILL:.0%} of their cards or more (assumed)"
     ),
-    f"cores of the reward stage: {_CORES_CHECK:g} per trajectory that ends, or a judge model on one card with {_JUDGE_GIB:g} GiB (assumed); the other cores and memory as in colocated jobs",
+    (
+        f"cores of the reward stage: {_CORES_CHECK:g} per trajectory that has ended, or a judge model on one card with {_JUDGE_GIB:g} GiB (assumed); "
+        "the other cores and memory as in colocated jobs"
+    ),
     f"replay: {_BACKLOG_GIB:g} GiB of host memory per trajectory kept, flushed every {_FLUSH_EVERY} steps (assumed)",
 )
 """Where the figures are from, and what was assumed."""
@@ -91,8 +94,9 @@ def _cut(curve: list[Stretch], update: float) -> list[tuple[Stretch, bool]]:
 def _rollout(profile: Profile, stretch: Stretch) -> Amounts:
     host = _HOST_GIB + _HOST_GIB_CARD * profile.peak + _HOST_GIB_ALIVE * stretch.alive
     cores = 1 + _CORES_ALIVE * stretch.alive + _CORES_CALL * stretch.calls
-    cards = profile.peak * max(_REFILL, stretch.decoding)
-    return amounts({"gpu": cards, "gpu_mem": profile.model.engine_gib(stretch.tokens), "cpu": cores, "mem": host, "net": 0.1})
+    return amounts(
+        {"gpu": profile.cards(max(_REFILL, stretch.decoding)), "gpu_mem": profile.model.engine_gib(stretch.tokens), "cpu": cores, "mem": host, "net": 0.1}
+    )
 
 
 def _reward(profile: Profile, stretch: Stretch) -> Amounts:

@@ -14,12 +14,13 @@ _OFFLOADED_BYTES: Final = 12
 _ENGINE_GIB: Final = 6.0
 
 MODEL_SOURCES: Final = (
-    "models: layers, key-value heads of 128 and parameters of Qwen2.5 7B, 14B, 32B and 72B (Qwen2.5 Technical Report, arXiv 2412.15115, table 1, and model cards)",
+    "models: parameters, layers, key-value heads (of 128) of Qwen2.5 7B, 14B, 32B and 72B (Qwen2.5 Technical Report, arXiv 2412.15115, table 1; model cards)",
     "weights: 2 bytes per parameter; keys and values of a token: 2 x layers x heads x 128 x 2 bytes; 6 GiB per card for the engine itself (assumed)",
     (
-        "an update: 16 bytes per parameter in mixed precision with Adam (Rajbhandari et al., ZeRO, SC 2020, section 3.1), which with activations fills "
-        "2, 4, 8 and 16 cards to about 70 GiB each; with the optimiser's 12 bytes per parameter in host memory (Ren et al., ZeRO-Offload, ATC 2021) a quarter of that"
+        "an update: 16 bytes per parameter in mixed precision with Adam (ZeRO, arXiv 1910.02054, section 3.1), which with activations fills 2, 4, 8, 16 cards "
+        "to about 70 GiB each; with the optimiser's 12 bytes per parameter in host memory (ZeRO-Offload, arXiv 2101.06840) a quarter of that"
     ),
+    "trajectories that decode side by side on a card: 32, 20, 12 and 8 by size (assumed); starting takes 60 to 120 s by size (assumed)",
 )
 """Where the figures are from."""
 

@@ -1,6 +1,7 @@
 """What one generated post-training job is like: its model, its batch, and how long its phases take, drawn once per job."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -11,11 +12,12 @@ from libra_opt.simulation.workloads.trajectories import Lengths, draw_batch, dra
 
 __all__ = ["PROFILE_SOURCES", "Profile", "draw_profile"]
 
-_SHARES: Final = (0.36, 0.34, 0.22, 0.08)
+_SHARES: Final = (0.36, 0.34, 0.23, 0.07)
 _DECODE_SHARE: Final = 0.74
 _TOKENS_PER_SECOND: Final = {"7b": 60.0, "14b": 45.0, "32b": 35.0, "72b": 25.0}
 _PROMPT: Final = 1000.0
 _MINUTES: Final = (3.0, 12.0)
+_MEDIAN_MINUTES: Final = 7.0
 _ROLLOUT_SHARE: Final = (0.60, 0.72)
 _REWARD_SHARE: Final = (0.04, 0.10)
 _GROWTH: Final = (-0.005, 0.02)
@@ -24,12 +26,20 @@ _CARD_USE: Final = (66.0, 74.0)
 _JUDGES: Final = 0.3
 
 PROFILE_SOURCES: Final = (
-    f"models 7b, 14b, 32b, 72b with probability {', '.join(f'{share:g}' for share in _SHARES)}; engines decode {', '.join(f'{rate:g}' for rate in _TOKENS_PER_SECOND.values())} tokens/s "
-    "per trajectory (assumed)",
-    f"a step takes {_MINUTES[0]:g} to {_MINUTES[1]:g} minutes at full service (assumed; log-normal about 6), of which the rollout {_ROLLOUT_SHARE[0]:.0%} to {_ROLLOUT_SHARE[1]:.0%} (about 70 %: "
-    f"RollPacker, arXiv 2509.21009) and the reward {_REWARD_SHARE[0]:.0%} to {_REWARD_SHARE[1]:.0%} (assumed); the update has the rest, "
-    "which lies below what the recorded PPO log of verl has (ref 3 + values 3 + critic 9 + actor 11 to gen 24) and fits a run without critic (14 to 24)",
-    f"responses grow by {_GROWTH[0]:.1%} to {_GROWTH[1]:.1%} a step: that they grow is reported (DeepSeek-R1, Nature 645, figure 1b) as is that some shrink at first (DeepScaleR); how fast is assumed",
+    (
+        f"models 7b, 14b, 32b and 72b with probability {', '.join(f'{share:g}' for share in _SHARES)}; a trajectory decodes "
+        f"{', '.join(f'{rate:g}' for rate in _TOKENS_PER_SECOND.values())} tokens/s (assumed)"
+    ),
+    (
+        f"a step takes {_MINUTES[0]:g} to {_MINUTES[1]:g} minutes at full service, log-normal about {_MEDIAN_MINUTES:g} (assumed); of it the rollout "
+        f"{_ROLLOUT_SHARE[0]:.0%} to {_ROLLOUT_SHARE[1]:.0%} (about 70 %: RollPacker, arXiv 2509.21009, section 1), the reward {_REWARD_SHARE[0]:.0%} to "
+        f"{_REWARD_SHARE[1]:.0%} (assumed), the update the rest, less than in verl's recorded PPO log (ref 3, values 3, critic 9, actor 11 to gen 24), "
+        "near what a run without a critic would have of it (14 to 24)"
+    ),
+    (
+        f"responses grow by {_GROWTH[0]:.1%} to {_GROWTH[1]:.1%} a step: that they grow is reported (DeepSeek-R1, Nature 645, 2025, figure 1b), and that some "
+        "shrink at first, too (DeepScaleR); how fast is assumed"
+    ),
     f"rewards: {_JUDGES:.0%} of the jobs ask a judge model on one card, the others run checks on cores (assumed)",
 )
 """Where the figures are from, and what was assumed."""
@@ -76,6 +86,11 @@ class Profile:
     has_judge: bool
     is_firm: bool
 
+    def cards(self, share: float) -> int:
+        """Return the cards of the engines that are needed while that share of the batch decodes: whole engines, at least one."""
+        n_engines = self.peak // self.model.unit
+        return max(1, ceil(share * n_engines - 1e-9)) * self.model.unit
+
 
 def draw_profile(*, is_firm: bool, most_cards: int, largest: int, generator: np.random.Generator) -> Profile:
     """Draw a job.
@@ -95,7 +110,7 @@ def draw_profile(*, is_firm: bool, most_cards: int, largest: int, generator: np.
     shares = np.array([_SHARES[m] for m in fitting])
     model = MODELS[int(generator.choice(fitting, p=shares / shares.sum()))]
     peak = min(model.gang * int(generator.integers(1, 3)), most_cards, 16)
-    minutes = float(np.clip(generator.lognormal(np.log(6), 0.35), *_MINUTES))
+    minutes = float(np.clip(generator.lognormal(np.log(_MEDIAN_MINUTES), 0.35), *_MINUTES))
     rollout, reward = 60 * minutes * generator.uniform(*_ROLLOUT_SHARE), 60 * minutes * generator.uniform(*_REWARD_SHARE)
     lengths = draw_lengths(generator)
     n = round(model.per_card * peak / _DECODE_SHARE)

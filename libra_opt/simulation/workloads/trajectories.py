@@ -1,7 +1,7 @@
 """Rollouts as curves: how many trajectories of a batch still decode, run tools and hold tokens, from heavy-tailed lengths.
 
-All trajectories of a batch start together; the batch ends with the longest. Decoding and tools alternate within a trajectory, many times over, so that at any moment a share of it
-decodes.
+All trajectories of a batch start together; the batch ends with the longest. Decoding and tools alternate within a trajectory, many times over, so that at
+any moment a share of it decodes.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 __all__ = ["TRAJECTORY_SOURCES", "Batch", "Lengths", "Stretch", "draw_batch", "draw_lengths", "stretches"]
 
-_SPREADS: Final = (0.3, 0.8)
-_LONGEST: Final = (2.5, 6.0)
+_SPREADS: Final = (0.3, 0.6)
+_LONGEST: Final = (2.2, 4.0)
 _TAIL_SHARE: Final = 0.02
 _TAIL_INDEX: Final = 1.5
 _TOOL_SHAPE: Final = (2.6, 7.4)
@@ -23,13 +23,13 @@ _GRID: Final = 6
 
 TRAJECTORY_SOURCES: Final = (
     (
-        f"lengths of trajectories: log-normal, spread {_SPREADS[0]:g} to {_SPREADS[1]:g} from job to job, {_TAIL_SHARE:.0%} of them of a Pareto tail of index "
-        f"{_TAIL_INDEX:g} from twice the median on, cut at {_LONGEST[0]:g} to {_LONGEST[1]:g} medians (the longest response allowed); so the mean is a quarter to a "
-        "half of the longest, between what PolyTrace recorded of DAPO (7 to 10 %) and of Search-R1 and DeepCoder (56 and 65 %)"
+        f"lengths of trajectories: log-normal, spread {_SPREADS[0]:g} to {_SPREADS[1]:g} by job, {_TAIL_SHARE:.0%} of them of a Pareto tail of index "
+        f"{_TAIL_INDEX:g} from twice the median on, cut at {_LONGEST[0]:g} to {_LONGEST[1]:g} medians (the longest allowed); the mean is 30 to 50 % of "
+        "the longest, between what PolyTrace recorded of DAPO (7 to 10 %) and of Search-R1 and DeepCoder (56 and 65 %)"
     ),
     "share of a trajectory in tools: beta distributed, mean 26 %, as measured in the coding agents recorded by AgentCgroup (arXiv 2602.09345); spread assumed",
     "a batch starts together and ends with its longest trajectory (synchronous rollouts: RollPacker, arXiv 2509.21009, sections 1 and 2)",
-    "cards that engines can use are in proportion to the trajectories that decode, so that a tail fits on few cards (assumed)",
+    "cards that engines can use: whole engines, in proportion to the trajectories that decode, so that a tail fits on few cards (assumed)",
 )
 """Where the figures are from, and what was assumed."""
 
@@ -139,20 +139,13 @@ def stretches(batch: Batch) -> list[Stretch]:
             edges.append(cut)
     if edges[-1] < cuts[-1]:
         edges[-1:] = [cuts[-1]] if len(edges) > 1 else [0.0, cuts[-1]]
-    decodes = 1 - batch.tools
-    return [_stretch(batch, decodes, start, end) for start, end in zip(edges, edges[1:], strict=False)]
-
-
-def _stretch(batch: Batch, decodes: NDArray[np.float64], start: float, end: float) -> Stretch:
-    inside = np.clip(batch.seconds - start, 0, end - start)
-    times = np.linspace(start, end, _GRID)[:, None]
-    live = batch.seconds > times
-    tokens = np.where(live, batch.prompt + batch.tokens * times / batch.seconds, 0).sum(axis=1)
+    start, end = np.array(edges[:-1]), np.array(edges[1:])
     length = end - start
-    return Stretch(
-        seconds=length,
-        decoding=float(decodes @ inside / length / decodes.sum()),
-        calls=float(batch.tools @ inside / length),
-        alive=float(inside.sum() / length),
-        tokens=float(tokens.max()),
-    )
+    inside = np.clip(batch.seconds[:, None] - start, 0, length) / length
+    decodes = 1 - batch.tools
+    times = start + np.linspace(0, 1, _GRID)[:, None] * length
+    speed = batch.tokens / batch.seconds
+    live = batch.seconds > times[:, :, None]
+    tokens = (live * (batch.prompt + speed * times[:, :, None])).sum(axis=2).max(axis=0)
+    rows = zip(length, decodes @ inside / decodes.sum(), batch.tools @ inside, inside.sum(axis=0), tokens, strict=True)
+    return [Stretch(*map(float, row)) for row in rows]
