@@ -1,13 +1,15 @@
 """The linear program over the whole horizon that every schedule is a point of, and more than these.
 
-Time is cut into blocks of whole periods. For a job on its own progress, ``W[g, t]`` is the share of group g that is done by the end of block t, for one on the wall
-clock ``v[i]`` the seconds at full service it gets in a stretch of a block in which its demand stays the same. Of any schedule these satisfy
+Time is cut into blocks of whole periods. For a job on its own progress, ``W[c, t]`` is the share of class c (see `windows`) that is done by the end of block t, for one on the
+wall clock ``v[i]`` the seconds at full service it gets in a stretch of a block in which its demand stays the same. Of any schedule these satisfy
 
-- ``0 <= W[g, t-1] <= W[g, t] <= 1``, and ``W[g+1, t] <= W[g, t]``: a group begins after the one before;
-- per job and block, seconds of all groups (at their fastest pace) fit into the block after the job came and started cold, which happens at the beginning of a period;
-- per block and resource, what the groups take at least (`least_use`) is no more than the capacity over the block: over all pools, and over every set of pools that some
+- ``0 <= W[c, t-1] <= W[c, t] <= 1``, and ``W[c, t] <= M[t] <= W[b, t]`` for every class b of the window before: a window begins after the one before;
+- per job and block, seconds of all classes (at their fastest pace) fit into the block after the job came and started cold, which happens at the beginning of a period;
+- per block and resource, what the classes take at least (`least_use`) is no more than the capacity over the block: over all pools, and over every set of pools that some
   stage is bound to. Longer blocks only add up the rows of their periods, so they are a relaxation too;
-- a step counts with the last of its groups; work on the wall clock counts as served, and ends with the job's work.
+- the work of a window that counts as finished is at most its share that is done of any of its classes, times the most that finished steps can be ahead of that class; and all that
+  finished steps take, part for part, fits into the capacity until the end;
+- work on the wall clock counts as served, and ends with the job's work.
 """
 
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from libra_opt.domain import Workload
-from libra_opt.simulation.bound.groups import groups_of
+from libra_opt.simulation.bound.windows import Window, whole_steps, windows_of
 from libra_opt.simulation.bound.least_use import Price, Pricing
 from libra_opt.simulation.truth import Truth, Vector, cluster_total, truth_of, vector
 from libra_opt.solvers.highs import Linear
@@ -30,6 +32,7 @@ __all__ = ["Limits", "Relaxer"]
 _ALMOST: Final = 1e-9
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Entry: TypeAlias = tuple[int, int, float]
+_Use: TypeAlias = dict[tuple[int, int, int], list[tuple[int, float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,11 @@ class Limits:
     blocks
         Most blocks of time.
     columns
-        About how many columns; jobs have fewer groups where there are many of them.
+        About how many columns; windows have fewer classes where there are many jobs.
     """
 
-    blocks: int = 48
-    columns: int = 40_000
+    blocks: int = 16
+    columns: int = 10_000
 
 
 @dataclass(slots=True)
@@ -65,6 +68,30 @@ class _Rows:
     def row(self, high: float) -> int:
         self.high.append(high)
         return len(self.high) - 1
+
+    def at_most(self, column: int, other: int) -> None:
+        """Hold a column at or below another one."""
+        row = self.row(0.0)
+        self.entries += [(row, column, 1.0), (row, other, -1.0)]
+
+    def least(self, columns: Sequence[int]) -> int:
+        """Return a column that is at or below all of these."""
+        if len(columns) == 1:
+            return columns[0]
+        least = self.column(1.0)
+        for column in columns:
+            self.at_most(least, column)
+        return least
+
+    def credit(self, worth: float, columns: Sequence[tuple[int, float]]) -> int:
+        """Return a column that counts a worth in proportion to the least of these columns times its lead, or whole."""
+        credited = self.column(1.0)
+        self.gain[credited] = worth
+        for column, lead in columns:
+            if lead < np.inf:
+                row = self.row(0.0)
+                self.entries += [(row, credited, 1.0), (row, column, -lead)]
+        return credited
 
     def linear(self) -> Linear:
         row, column, value = zip(*self.entries, strict=True) if self.entries else ((), (), ())
@@ -113,8 +140,7 @@ class Relaxer:
         job, truth = self.workload.jobs[j], self.truths[j]
         if job.clock == "wall":
             return self._wall_end(j)
-        groups = groups_of(job, truth, self.prices[j], np.inf, 1 << 62, self._scale)
-        return self.starts[j] + sum(group.seconds / group.pace for group in groups)
+        return self.starts[j] + sum(seconds / price.pace for parts, _, _ in whole_steps(job, truth, self.prices[j], np.inf) for price, seconds in parts)
 
     def program(self, end: float, *, is_share: bool) -> Linear:
         """Return the program of what can be done by `end`.
@@ -128,7 +154,7 @@ class Relaxer:
         """
         edges = self._edges(end)
         rows = _Rows()
-        use: dict[tuple[int, int, int], list[tuple[int, float]]] = {}
+        use: _Use = {}
         for j, job in enumerate(self.workload.jobs):
             if self.starts[j] < end:
                 add = self._add_wall if job.clock == "wall" else self._add_progress
@@ -147,7 +173,7 @@ class Relaxer:
         return np.minimum(end, np.arange(0, periods + size, size)[: ceil(periods / size) + 1] * self.seconds)
 
     def _capacity_seconds(self, edges: _Floats) -> _Floats:
-        """Return the capacity of every set of pools over every block, shape ``(n_sets, n_resources, n_blocks)``; a change counts from the next period on."""
+        """Return the capacity of every set of pools over every block, a change counting from the next period on, and last over all blocks, shape ``(n_sets, n_resources, n_blocks + 1)``."""
         found = np.zeros((len(self._sets), len(self._scale), len(edges) - 1))
         for pool in self.workload.pools:
             changes = sorted((c for c in self.workload.changes if c.pool == pool.name), key=lambda c: c.at_seconds)
@@ -158,9 +184,9 @@ class Relaxer:
                 for which, pools in enumerate(self._sets):
                     if pool.name in pools:
                         found[which] += np.outer(amount, overlap)
-        return found
+        return np.concatenate([found, found.sum(axis=2, keepdims=True)], axis=2)
 
-    def _add_use(self, use: dict[tuple[int, int, int], list[tuple[int, float]]], j: int, taken: Sequence[Vector], t: int, entries: Sequence[tuple[int, float]]) -> None:
+    def _add_use(self, use: _Use, j: int, taken: Sequence[Vector], t: int, entries: Sequence[tuple[int, float]]) -> None:
         """Enter what columns take in a block: of every set of pools, the stages that are bound to it."""
         for which, pools in enumerate(self._sets):
             inside = [row for row, bound in zip(taken, self._bound_to[j], strict=True) if bound <= pools]
@@ -169,44 +195,57 @@ class Relaxer:
                 if amount > 0:
                     use.setdefault((which, r, t), []).extend((column, amount * value) for column, value in entries)
 
-    def _add_progress(self, rows: _Rows, use: dict[tuple[int, int, int], list[tuple[int, float]]], j: int, edges: _Floats, is_share: bool) -> None:  # noqa: FBT001
+    def _windows(self, j: int, edges: _Floats) -> list[Window]:
         job, start, end = self.workload.jobs[j], self.starts[j], float(edges[-1])
+        steps = whole_steps(job, self.truths[j], self.prices[j], end - start)
+        mine = int((edges[1:] > start).sum())
+        columns = 2 * self.limits.columns / len(self.workload.jobs) / max(1, mine)
+        n_windows = max(1, min(len(steps), mine, floor(columns / 4)))
+        return windows_of(steps, n_windows, max(3, floor(columns / n_windows)), self._scale)
+
+    def _add_progress(self, rows: _Rows, use: _Use, j: int, edges: _Floats, is_share: bool) -> None:  # noqa: FBT001
+        job, start = self.workload.jobs[j], self.starts[j]
         n_blocks = len(edges) - 1
-        mine = sum(1 for t in range(n_blocks) if edges[t + 1] > start)
-        most = max(8, floor(2 * self.limits.columns / (len(self.workload.jobs) * max(1, mine))))
-        groups = groups_of(job, self.truths[j], self.prices[j], end - start, most, self._scale)
-        worth = sum(group.seconds / group.pace for group in groups) if is_share else 1.0
+        windows = self._windows(j, edges)
+        worth = sum(window.takes for window in windows)
         busy: dict[int, list[tuple[int, float]]] = {}
         before: dict[int, int] = {}
         elapsed = start
-        for group in groups:
-            takes = group.seconds / group.pace
-            here: dict[int, int] = {}
-            for t in range(n_blocks):
-                upper = min(1.0, (float(edges[t + 1]) - elapsed) / takes)
-                if upper <= _ALMOST:
-                    continue
-                here[t] = column = rows.column(upper)
-                entries = [(column, group.seconds)]
-                if t - 1 in here:
-                    row = rows.row(0.0)
-                    rows.entries += [(row, here[t - 1], 1.0), (row, column, -1.0)]
-                    entries.append((here[t - 1], -group.seconds))
-                if t in before:
-                    row = rows.row(0.0)
-                    rows.entries += [(row, column, 1.0), (row, before[t], -1.0)]
-                busy.setdefault(t, []).extend((c, value / group.pace) for c, value in entries)
-                self._add_use(use, j, group.use, t, entries)
-            if n_blocks - 1 in here:
-                rows.gain[here[n_blocks - 1]] = takes / worth if is_share else job.weight * group.credit
-            before = here
-            elapsed += takes
+        for n, window in enumerate(windows):
+            last: list[tuple[int, float]] = []
+            done: dict[int, list[int]] = {}
+            for one in window.classes:
+                takes = one.seconds / one.pace
+                earlier = -1
+                for t in range(n_blocks):
+                    upper = min(1.0, (float(edges[t + 1]) - elapsed) / takes)
+                    if upper <= _ALMOST:
+                        continue
+                    column = rows.column(upper)
+                    done.setdefault(t, []).append(column)
+                    entries = [(column, one.seconds)]
+                    if earlier >= 0:
+                        rows.at_most(earlier, column)
+                        entries.append((earlier, -one.seconds))
+                    if n:
+                        rows.at_most(column, before[t])
+                    busy.setdefault(t, []).extend((c, value / one.pace) for c, value in entries)
+                    self._add_use(use, j, one.use, t, entries)
+                    earlier = column
+                if earlier >= 0:
+                    last.append((earlier, 1.0 if is_share else one.lead))
+            if len(last) == len(window.classes) and (is_share or window.credit > 0):
+                credited = rows.credit(window.takes / worth if is_share else job.weight * window.credit, last)
+                self._add_use(use, j, window.whole, n_blocks, [(credited, 1.0)])
+            if n + 1 < len(windows):
+                before = {t: rows.least(columns) for t, columns in done.items() if len(columns) == len(window.classes)}
+            elapsed += window.takes
         for t, entries in busy.items():
             length = float(edges[t + 1] - edges[t])
             row = rows.row(min(length, float(edges[t + 1]) - start) / length)
             rows.entries += [(row, column, value / length) for column, value in entries]
 
-    def _add_wall(self, rows: _Rows, use: dict[tuple[int, int, int], list[tuple[int, float]]], j: int, edges: _Floats, is_share: bool) -> None:  # noqa: FBT001
+    def _add_wall(self, rows: _Rows, use: _Use, j: int, edges: _Floats, is_share: bool) -> None:  # noqa: FBT001
         job, truth = self.workload.jobs[j], self.truths[j]
         worth = job.work if is_share and job.work is not None else 1.0 / job.weight if job.weight else np.inf
         limit = None if job.work is None else rows.row(1.0)
