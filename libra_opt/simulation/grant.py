@@ -35,7 +35,7 @@ class StateMaker(Protocol):
         is_true
             Demand and need are those that come, not a history to forecast from. For comparison: no scheduler can know them.
         weigh
-            Weight and seconds waited of a waiting job to the weight that the state says; missing: its own.
+            Weight of a job and the seconds it has waited in all, to the weight that the state says; missing: its own.
         """
 
 

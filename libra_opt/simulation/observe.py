@@ -195,7 +195,7 @@ class Observer:
     ) -> Job:
         job, state, now = self._workload.jobs[j], self._plant.states[j], self._plant.now
         is_running = state.holding is not None
-        weight = job.weight if is_running or weigh is None else weigh(job.weight, max(0.0, now - state.since))
+        weight = job.weight if weigh is None else weigh(job.weight, state.waited)
         fields: dict[str, Any] = {
             "id": job.id,
             "priority": job.priority,

@@ -1,14 +1,20 @@
 """Ours as a policy: `allocate` on what was observed, with or without feedback; or on the truth, as an upper mark for the forecast."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from libra_opt.allocate import allocate
 from libra_opt.domain import Options, Plan, Workload
 from libra_opt.domain.quantity import parse
+from libra_opt.feedback import LAW, Law, Outcome, Setpoint, adapt, aged_weight, planning
 from libra_opt.simulation.grant import Decision, Grant, Holding, Moment
+from libra_opt.simulation.loop import PeriodRecord
 
-__all__ = ["Ours", "grants_of"]
+__all__ = ["Ours", "grants_of", "outcome_of"]
+
+_RUNNING: Final = frozenset({"admit", "keep", "resize", "migrate"})
 
 
 @dataclass(slots=True)
@@ -23,20 +29,58 @@ class Ours:
         What every state asks for.
     is_true
         It is shown the demand that comes.
-    weigh
-        Weight and seconds waited of a waiting job to the weight that counts.
+    setpoint
+        Where feedback begins, and then what it has come to; None: no feedback, and no ageing.
+    law
+        The law of feedback.
     """
 
     name: str
     options: Options
     is_true: bool = False
-    weigh: Callable[[float, float], float] | None = None
+    setpoint: Setpoint | None = None
+    law: Law = LAW
 
     def decide(self, moment: Moment) -> Decision:
         """Return what the plan of this moment's state grants."""
-        state = moment.state(self.options, is_true=self.is_true, weigh=self.weigh)
+        if self.setpoint is None:
+            state = moment.state(self.options, is_true=self.is_true)
+        else:
+            weigh = partial(_aged, self.setpoint)
+            state = moment.state(planning(self.options, self.setpoint), is_true=self.is_true, weigh=weigh)
         plan = allocate(state)
         return Decision(grants_of(plan, moment.workload), plan, state)
+
+    def learn(self, moment: Moment, decision: Decision, record: PeriodRecord) -> None:
+        """Take in what came of a decision."""
+        if self.setpoint is not None:
+            self.setpoint = adapt(self.setpoint, outcome_of(moment, decision, record), self.law)
+
+
+def outcome_of(moment: Moment, decision: Decision, record: PeriodRecord) -> Outcome:
+    """Return what feedback is told of one period; process time is left out, so that a run repeats itself."""
+    jobs = record.jobs
+    ran = [job for job in jobs if job.action in _RUNNING]
+    waiting = [job.index for job in jobs if job.action in ("wait", "evict")]
+    delays = [moment.waited[job.index] for job in jobs if job.index in moment.waited]
+    memory = [r for r, resource in enumerate(moment.workload.resources) if not resource.compressible]
+    held = sum(grant.amounts[r] for job in ran for grant in job.holding or () if grant is not None for r in memory)
+    used = sum(row[r] for job in ran for row in job.watermark for r in memory)
+    moved = [job for job in jobs if job.action in ("resize", "migrate")]
+    outcome = Outcome(
+        period_seconds=record.seconds,
+        n_running=len(ran) + sum(job.action == "evict" for job in jobs),
+        n_waiting=len(waiting),
+        n_preemptions=sum(job.action == "evict" for job in jobs),
+        n_resizes=sum(job.action == "resize" for job in jobs),
+        n_migrations=sum(job.action == "migrate" for job in jobs),
+        lost_seconds=sum(job.paused for job in moved),
+        n_memory_kills=sum(job.kills > 0 for job in jobs),
+        memory_waste_share=min(1.0, max(0.0, 1 - used / held)) if held else None,
+    )
+    if delays:
+        outcome = outcome.replace({"mean_delay_seconds": sum(delays) / len(delays), "max_delay_seconds": max(delays)})
+    return outcome
 
 
 def grants_of(plan: Plan, workload: Workload) -> Mapping[int, Holding]:
@@ -48,6 +92,10 @@ def grants_of(plan: Plan, workload: Workload) -> Mapping[int, Holding]:
             placed = {stage.name: Grant(stage.pool, _vector(stage.resources, workload)) for stage in planned.stages}
             grants[index[planned.id]] = tuple(placed.get(stage.name) for stage in workload.jobs[index[planned.id]].stages)
     return grants
+
+
+def _aged(setpoint: Setpoint, weight: float, waited: float) -> float:
+    return aged_weight(weight, waited, setpoint)
 
 
 def _vector(amounts: Mapping[str, int | float | str], workload: Workload) -> tuple[float, ...]:

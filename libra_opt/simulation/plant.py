@@ -42,6 +42,8 @@ class JobState:
         It was killed and cannot start with what it holds; it waits for another grant.
     at_gate
         It stands at the beginning of a phase that waits for memory.
+    waited
+        Seconds it has waited in all.
     done_at
         When it was done.
     """
@@ -56,6 +58,7 @@ class JobState:
     stopped_at: float | None = None
     is_down: bool = False
     at_gate: bool = False
+    waited: float = 0.0
     done_at: float | None = None
 
 
@@ -206,7 +209,9 @@ class Plant:
         period.watermark = [[0.0] * n for _ in stages]
         period.level = [0.0] * len(stages)
         period.killed = [False] * len(stages)
-        if state.holding is not None:
+        if state.holding is None:
+            state.waited += seconds
+        else:
             _Run(self, j, period, seconds).run()
             if period.ran > 0:
                 period.usage = [[amount / period.ran for amount in row] for row in period.usage]

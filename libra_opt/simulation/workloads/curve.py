@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from libra_opt.domain import About, Amounts, Part, Pool, PreemptionCost, Resource, Restart, Step, Workload, WorkloadJob, WorkloadStage
-from libra_opt.domain.base import Positive, Real, Seconds, Value
+from libra_opt.domain.base import Positive, Real, Seconds, Value, WholeNumber
 
 __all__ = ["FOUR_JOBS", "Curve", "CurveJob", "curve"]
 
@@ -53,12 +53,15 @@ class Curve(Value):
         Cards there are, and the smallest step of them.
     period_seconds
         Length of a period.
+    observed_before
+        Periods of an earlier run of every job that were recorded; a forecast has nothing else to know a curve from.
     """
 
     jobs: Annotated[tuple[CurveJob, ...], Field(min_length=1, max_length=1000)] = FOUR_JOBS
     capacity: Positive = 1
     quantum: Positive = 0.01
     period_seconds: Annotated[float, Real(1e-3, 1e6)] = 60
+    observed_before: Annotated[int, WholeNumber(0, 1000)] = 48
 
 
 def curve(parameters: Curve, _generator: np.random.Generator) -> Workload:
@@ -68,23 +71,26 @@ def curve(parameters: Curve, _generator: np.random.Generator) -> Workload:
         period_seconds=parameters.period_seconds,
         resources=(Resource(name="gpu", unit="cards", quantum=parameters.quantum, compressible=True, costly=True),),
         pools=(Pool(name="cards", capacity=Amounts({"gpu": parameters.capacity})),),
-        jobs=tuple(_job(j, job, parameters.period_seconds) for j, job in enumerate(parameters.jobs)),
+        jobs=tuple(_job(j, job, parameters.period_seconds, parameters.observed_before) for j, job in enumerate(parameters.jobs)),
     )
 
 
-_NO_COSTS: Final = "starting, stopping and resizing cost nothing; observations are exact"
+_NO_COSTS: Final = "starting, stopping and resizing cost nothing; observations are exact, and an earlier run of every job was recorded"
 
 
-def _job(j: int, job: CurveJob, seconds: float) -> WorkloadJob:
-    parts = tuple(Part(seconds=seconds, use={"main": {"gpu": cards}} if cards else {}) for cards in job.demand)
+def _job(j: int, job: CurveJob, seconds: float, observed_before: int) -> WorkloadJob:
+    parts = tuple(
+        Part(seconds=seconds, phase=f"slot {slot}", use={"main": {"gpu": cards}} if cards else {}) for slot, cards in enumerate(job.demand)
+    )
     return WorkloadJob(
         id=f"job-{j + 1}",
         preemption_cost=PreemptionCost(evict_seconds=0, resize_seconds=0, migrate_seconds=0),
         submitted=job.submitted * seconds,
         clock="wall",
-        stages=(WorkloadStage(request=Amounts({"gpu": max(job.demand)})),),
+        stages=(WorkloadStage(request=Amounts({"gpu": max(job.demand)}), reports_queue=True),),
         steps=(Step(parts=parts),),
         repeats=True,
         work=round(job.work * seconds, 9),
         restart=Restart(cold_seconds=0, warm_seconds=0),
+        observed_before=observed_before,
     )
