@@ -13,6 +13,7 @@ from libra_opt.forecast.demand import demand_of
 from libra_opt.forecast.need import cover
 from libra_opt.forecast.observations import Observations, Signals
 from libra_opt.forecast.outlook import Quantiles
+from libra_opt.forecast.recurrence import recurrence
 
 N_PERIODS, N_RESOURCES, REPEATS = 128, 5, 9
 COMPRESSIBLE = np.array([True, False, True, False, True])
@@ -48,6 +49,13 @@ def main() -> None:
             seconds.append(time.process_time() - start)
         size = f"{n_stages} stages x {N_RESOURCES} resources x {N_PERIODS} periods"
         sys.stdout.write(f"{size}, {name}: least {min(seconds):.2f} s, median {median(seconds):.2f} s\n")
+    seconds = []
+    for _ in range(REPEATS):
+        observations = histories(n_stages)["usage and steps"]
+        start = time.process_time()
+        cover(observations, ceiling, like=recurrence(observations.signals.step, observations.signals.phase))
+        seconds.append(time.process_time() - start)
+    sys.stdout.write(f"{size}, the need by own step alone: least {min(seconds):.2f} s, median {median(seconds):.2f} s\n")
 
 
 if __name__ == "__main__":

@@ -49,3 +49,13 @@ def test_readme_tells_the_losses_of_the_page():
 def test_synthetic_set_is_told_as_such():
     assert "`phase_switching` (synthetic)" in between(PAGE, "losses")
     assert "phase_switching (synthetic)" in between(README, "forecast")
+
+
+def test_what_is_said_of_the_need_by_own_step_stands_in_its_table():
+    rows = [[cell.strip(" `%+") for cell in line.split("|")[1:-1]] for line in between(PAGE, "needs").splitlines()[2:]]
+    found = {(name.split("`")[0], margin, need): (float(exceeded), float(excess)) for name, margin, need, _, exceeded, _, excess in rows}
+    assert {name for name, _, _ in found} == {"search_r1", "phase_switching"}
+    for name in ("search_r1", "phase_switching"):
+        assert found[name, "0.3", "own_step"][0] == 0
+        assert found[name, "0.3", "own_step"][1] < found[name, "0.1", "whole_history"][1]
+        assert found[name, "0.1", "own_step"][0] >= found[name, "0.1", "whole_history"][0]

@@ -62,6 +62,7 @@ def cut(series: Series, *, horizon: int, window: int, most_origins: int) -> Cuts
         np.where(inside, measured[whose, np.maximum(back, 0)], np.nan),
         None if series.step is None else np.where(inside, series.step[whose, np.maximum(back, 0)], -1),
         None if series.phase is None else np.where(inside, series.phase[whose, np.maximum(back, 0)], -1),
+        None if series.progress is None else np.where(inside, series.progress[whose, np.maximum(back, 0)], np.nan),
     )
     there = ahead < measured.shape[1]
     future = np.where(there, measured[whose, np.minimum(ahead, measured.shape[1] - 1)], np.nan)

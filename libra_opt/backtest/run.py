@@ -110,7 +110,12 @@ def _only(cuts: Cuts, scored: NDArray[np.int64]) -> Cuts:
 
 
 def _rows(series: Series, chosen: NDArray[np.bool_] | slice) -> Series:
-    return Series(series.values[chosen], None if series.step is None else series.step[chosen], None if series.phase is None else series.phase[chosen])
+    return Series(
+        series.values[chosen],
+        None if series.step is None else series.step[chosen],
+        None if series.phase is None else series.phase[chosen],
+        None if series.progress is None else series.progress[chosen],
+    )
 
 
 def _predict(history: Series, method: str, horizon: int, season: NDArray[np.int64] | None) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from libra_opt.adapters import phase_switching, series_csv
 from libra_opt.adapters.files import STANDARD_STREAM, check_writable, read_bytes, write_whole
-from libra_opt.backtest import Settings, backtest, document
+from libra_opt.backtest import SetResult, Settings, backtest, document
 from libra_opt.cli.backtest_table import show_backtest
 from libra_opt.cli.documents import deliver, each, title
 from libra_opt.cli.parser import GENERATED, RECORDED
@@ -37,6 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         _require_matplotlib()
     found = backtest(_recordings(arguments, sets), settings, message)
+    if not any(resource.labels for one in found.sets for resource in one.resources):
+        each(_refuse, found.sets)
     show_backtest(found, sys.stderr if arguments.json == STANDARD_STREAM else sys.stdout)
     if arguments.json is not None:
         deliver(json.dumps(document(found), indent=1, allow_nan=False), arguments.json)
@@ -47,6 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
         write_whole({target: draw(found, target.suffix.removeprefix("."))})
         message(f"plot written to {target}")
     return Exit.DONE
+
+
+def _refuse(one: SetResult) -> None:
+    n_flat, n_short = (sum(getattr(resource, name) for resource in one.resources) for name in ("constant", "short"))
+    told = f"{n_flat} without two different values, {n_short} without a value to predict in the second half"
+    raise InputError(one.recording.name, (Fault("", f"holds nothing that can be scored ({told}); give at least one series that changes"),))
 
 
 def _asked(arguments: argparse.Namespace) -> tuple[Settings, tuple[str, ...] | None]:

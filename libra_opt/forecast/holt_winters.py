@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libra_opt.forecast.period import detect_period
+from libra_opt.forecast.points import Ahead
 
 __all__ = ["ewma_reset", "holt_winters"]
 
@@ -20,18 +21,13 @@ _BREACH: Final = 3.0
 _BREACHES: Final = 2
 
 
-def holt_winters(filled: NDArray[np.float64], horizon: int) -> NDArray[np.float64]:
-    """Predict level, damped trend and season (Hyndman and Athanasopoulos, *Forecasting: Principles and Practice*, 3rd ed., section 8.3).
+def holt_winters(filled: NDArray[np.float64]) -> Ahead:
+    """Predict level, damped trend and season (Hyndman and Athanasopoulos, *Forecasting: Principles and Practice*, 3rd ed., section 8.3), not negative.
 
     Parameters
     ----------
     filled
         Shape ``(n_series, n_periods)``, NaN only before the first value. The season is detected; without one there is only level and trend.
-
-    Returns
-    -------
-    NDArray
-        Same shape: what is said at each period of the one `horizon` later, not negative.
     """
     n_series, n_periods = filled.shape
     rows = np.arange(n_series)
@@ -39,8 +35,7 @@ def holt_winters(filled: NDArray[np.float64], horizon: int) -> NDArray[np.float6
     seasonal = period > 1
     season = np.zeros((n_series, int(period.max(initial=1))))
     level, trend = np.full(n_series, np.nan), np.zeros(n_series)
-    damped = _DAMPING * (1 - _DAMPING**horizon) / (1 - _DAMPING)
-    ahead = np.empty_like(filled)
+    levels, trends, seasons = (np.empty_like(filled) for _ in range(3))
     for t in range(n_periods):
         value = filled[:, t]
         here = t % period
@@ -50,11 +45,19 @@ def holt_winters(filled: NDArray[np.float64], horizon: int) -> NDArray[np.float6
         trend = np.where(np.isnan(level), 0, _DAMPING * trend + _TREND * (now - before))
         level = now
         season[rows, here] = np.where(seasonal & ~np.isnan(value), held + _SEASON * (value - now - held), held)
-        ahead[:, t] = np.maximum(level + damped * trend + np.where(seasonal, season[rows, (t + horizon) % period], 0), 0)
+        levels[:, t], trends[:, t], seasons[:, t] = level, trend, season[rows, here]
+
+    def ahead(horizon: int) -> NDArray[np.float64]:
+        damped = _DAMPING * (1 - _DAMPING**horizon) / (1 - _DAMPING)
+        latest = np.arange(n_periods) + (horizon - -(-horizon // period) * period)[:, None]  # the newest period at the place of the season to come
+        to_come = np.where((latest >= 0) & seasonal[:, None], np.take_along_axis(seasons, np.maximum(latest, 0), axis=1), 0)
+        predicted: NDArray[np.float64] = np.maximum(levels + damped * trends + to_come, 0)
+        return predicted
+
     return ahead
 
 
-def ewma_reset(filled: NDArray[np.float64], _horizon: int) -> NDArray[np.float64]:
+def ewma_reset(filled: NDArray[np.float64]) -> Ahead:
     """Predict the exponentially weighted mean, begun anew where the series has left it.
 
     After two errors in a row to the same side, each more than three times the usual, the level is the value itself: a two-sided run rule as in
@@ -76,4 +79,4 @@ def ewma_reset(filled: NDArray[np.float64], _horizon: int) -> NDArray[np.float64
         level = np.where(changed, value, level + _RATE * error)
         usual += _SCALE_RATE * (np.where(breached & ~changed & (usual > 0), _BREACH * usual, np.abs(error)) - usual)
         ahead[:, t] = level
-    return ahead
+    return lambda _horizon: ahead

@@ -1,7 +1,8 @@
 """Point forecasts from every origin at once: what a method would have said in each past period, and what it says now.
 
-Each function takes filled values of shape ``(n_series, n_periods)`` and returns the same shape: column `t` is the prediction of period ``t + horizon``
-made when only the periods up to `t` were known. So the differences to what came are honest errors of past forecasts, at no further cost.
+Each method takes filled values of shape ``(n_series, n_periods)``, does once what is the same for every horizon, and returns a function of the horizon. Its
+result has the same shape: column `t` is the prediction of period ``t + horizon`` made when only the periods up to `t` were known. So the differences to what
+came are honest errors of past forecasts, at no further cost.
 """
 
 from collections.abc import Callable
@@ -12,33 +13,38 @@ from numpy.typing import NDArray
 
 from libra_opt.forecast.period import detect_period
 
-__all__ = ["RATES", "PointMethod", "ewma", "last_value", "seasonal_naive", "smooth"]
+__all__ = ["RATES", "Ahead", "PointMethod", "ewma", "last_value", "seasonal_naive", "smooth"]
 
-PointMethod: TypeAlias = Callable[[NDArray[np.float64], int], NDArray[np.float64]]
+Ahead: TypeAlias = Callable[[int], NDArray[np.float64]]
+PointMethod: TypeAlias = Callable[[NDArray[np.float64]], Ahead]
 
 RATES: Final = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 """Smoothing rates that `ewma` chooses from."""
 
 
-def last_value(filled: NDArray[np.float64], _horizon: int) -> NDArray[np.float64]:
+def last_value(filled: NDArray[np.float64]) -> Ahead:
     """Predict the last value (Hyndman and Athanasopoulos, *Forecasting: Principles and Practice*, 3rd ed., section 5.2: naive method)."""
-    return filled
+    return lambda _horizon: filled
 
 
-def ewma(filled: NDArray[np.float64], horizon: int) -> NDArray[np.float64]:
+def ewma(filled: NDArray[np.float64]) -> Ahead:
     """Predict the exponentially weighted mean, with the rate of `RATES` that has the least squared error on the series (ibid., section 8.1)."""
-    chosen = np.full(filled.shape, np.nan)
-    least = np.full(len(filled), np.inf)
-    for rate in RATES:
-        level = smooth(filled, rate)
-        error = np.nansum((filled[:, horizon:] - level[:, :-horizon]) ** 2, axis=1)
-        better = error < least
-        chosen[better] = level[better]
-        least = np.where(better, error, least)
-    return chosen
+    levels = [smooth(filled, rate) for rate in RATES]
+
+    def ahead(horizon: int) -> NDArray[np.float64]:
+        chosen = np.full(filled.shape, np.nan)
+        least = np.full(len(filled), np.inf)
+        for level in levels:
+            error = np.nansum((filled[:, horizon:] - level[:, :-horizon]) ** 2, axis=1)
+            better = error < least
+            chosen[better] = level[better]
+            least = np.where(better, error, least)
+        return chosen
+
+    return ahead
 
 
-def seasonal_naive(filled: NDArray[np.float64], horizon: int, period: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+def seasonal_naive(filled: NDArray[np.float64], period: NDArray[np.int64] | None = None) -> Ahead:
     """Predict what was one period of the season ago (ibid., section 5.2: seasonal naive method); the last value before there is one.
 
     Parameters
@@ -47,11 +53,15 @@ def seasonal_naive(filled: NDArray[np.float64], horizon: int, period: NDArray[np
         Shape ``(n_series,)``, in periods of the series; None: as detected on the series.
     """
     season = np.maximum(detect_period(filled) if period is None else np.asarray(period, dtype=np.int64), 1)
-    back = (-(-horizon // season) * season)[:, None] - horizon
     origin = np.arange(filled.shape[1])[None, :]
-    seasonal = np.take_along_axis(filled, np.maximum(origin - back, 0), axis=1)
-    predicted: NDArray[np.float64] = np.where((origin >= back) & ~np.isnan(seasonal), seasonal, filled)
-    return predicted
+
+    def ahead(horizon: int) -> NDArray[np.float64]:
+        back = (-(-horizon // season) * season)[:, None] - horizon
+        seasonal = np.take_along_axis(filled, np.maximum(origin - back, 0), axis=1)
+        predicted: NDArray[np.float64] = np.where((origin >= back) & ~np.isnan(seasonal), seasonal, filled)
+        return predicted
+
+    return ahead
 
 
 def smooth(filled: NDArray[np.float64], rate: float) -> NDArray[np.float64]:

@@ -5,7 +5,6 @@ Pure: all that is chosen or calibrated is so by rolling origins inside the histo
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -35,6 +34,8 @@ _FAMILIES: Final[dict[str, tuple[str, ...]]] = {
     "auto": EXPERTS,
 }
 """Methods that are combinations of experts."""
+
+_CELLS_AT_ONCE: Final = 1 << 20
 
 METHODS: Final = (*_POINTS, *_FAMILIES)
 """What `predict_quantiles` can be asked for without an extra."""
@@ -89,10 +90,21 @@ def predict_quantiles(series: Series, levels: Sequence[float], *, horizon: int =
         values, methods = predict_combined(series, asked, horizon, _FAMILIES[method])
         return Predicted(asked, values, methods)
     measured = series.measured
-    if method in STATISTICAL:
-        values = predict_statistical(measured, asked, horizon, method)
-    else:
-        predict = partial(points.seasonal_naive, period=period) if method == "seasonal_naive" else _POINTS[method]
-        filled = fill(measured)
-        values = np.stack([around(measured, predict(filled, h), h, asked) for h in range(1, horizon + 1)], axis=1)
+    is_statistical = method in STATISTICAL
+    values = predict_statistical(measured, asked, horizon, method) if is_statistical else _around_points(measured, asked, horizon, method, period)
     return Predicted(asked, values, (method,) * len(values))
+
+
+def _around_points(
+    measured: NDArray[np.float64], levels: NDArray[np.float64], horizon: int, method: str, period: NDArray[np.int64] | None
+) -> NDArray[np.float64]:
+    """Return the quantiles of a method that says a point, shape ``(n_series, horizon, n_levels)``; some series at a time, as a method holds several arrays."""
+    values = np.empty((len(measured), horizon, len(levels)))
+    at_once = max(_CELLS_AT_ONCE // max(measured.shape[1], 1), 1)
+    for start in range(0, len(measured), at_once):
+        some = slice(start, start + at_once)
+        filled = fill(measured[some])
+        ahead = points.seasonal_naive(filled, None if period is None else period[some]) if method == "seasonal_naive" else _POINTS[method](filled)
+        for h in range(1, horizon + 1):
+            values[some, h - 1] = around(measured[some], ahead(h), h, levels)
+    return values

@@ -92,6 +92,33 @@ def test_what_cannot_be_done_is_refused(words, message, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["a,0,", "a,1,", "b,1,"], "2 without two different values, 0 without a value to predict in the second half"),
+        (["a,0,1", "a,1,1", "b,0,", "c,1,5"], "3 without two different values"),
+    ],
+)
+def test_series_of_nothing_but_gaps_or_one_value_are_refused_by_their_path(tmp_path, capsys, lines, told):
+    path, target = tmp_path / "gaps.csv", tmp_path / "result.json"
+    path.write_text("\n".join(["series,period,value", *lines, ""]))
+    assert main(["backtest", str(path), *FAST, "--json", str(target)]) == 2
+    captured = capsys.readouterr()
+    assert f"{path} has 1 fault" in captured.err
+    assert told in captured.err
+    assert captured.out == ""
+    assert not target.exists()
+
+
+def test_series_of_nothing_but_gaps_are_left_out_beside_others(own, tmp_path, capsys):
+    path = tmp_path / "gaps.csv"
+    path.write_text("series,period,value\na,0,\na,1,\n")
+    assert main(["backtest", str(path), own, *FAST]) == 0
+    told = capsys.readouterr()
+    assert "series left out: value: 1 constant, 0 too short" in told.out
+    assert "nan" not in told.out
+
+
 def test_directory_without_any_set_is_refused(tmp_path, capsys):
     assert main(["backtest", "--traces", str(tmp_path)]) == 2
     assert "holds none of the directories of genai2026" in capsys.readouterr().err
