@@ -1,22 +1,26 @@
 """The true future of a job as a state would say it, for policies that are shown what no scheduler can know: an upper mark for forecasts.
 
-Over a period at full service the demand is sampled at equal times; its mean is the demand, the samples over it are the intensities (R6), and the need is the most
-that any part of the period needs.
+Over a period at full service the demand is the peak of every resource, the need is the most that any part needs, and the curve is the progress that a stage
+makes in the period at a share of the peak: parts follow one another, and a part that asks for more than there is takes longer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from libra_opt.domain import Amounts
-from libra_opt.domain.ledger import CARDS
-from libra_opt.simulation.plant import Plant
+from libra_opt.domain import Amounts, WorkloadJob
+from libra_opt.simulation.plant import JobState, Plant
 from libra_opt.simulation.truth import Truth, Vector
 
 __all__ = ["Future", "coming"]
 
-_SAMPLES: Final = 10
-_LARGEST: Final = 100.0
+_SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_DIGITS: Final = 6
+
+_Stretch = tuple[float, int]
+"""Seconds at full service, and the part."""
+
+_Curve = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +30,22 @@ class Future:
     Attributes
     ----------
     demand
-        ``[t][s][r]``: the mean demand in period t from now, in units; incompressible resources 0.
+        ``[t][s][r]``: in period t from now the peak of the first period, the mean of later ones, in units; incompressible resources 0.
     need
         ``[t][s][r]``: the most that is needed; compressible resources 0.
-    intensity
-        ``[s]``: factors on the demand of the first period, equally likely; empty where it does not change.
+    curve
+        ``[s]``: points (share of the demand, progress) of the first period; empty where the demand does not change.
     """
 
     demand: tuple[tuple[Vector, ...], ...]
     need: tuple[tuple[Vector, ...], ...]
-    intensity: tuple[tuple[float, ...], ...]
+    curve: tuple[_Curve, ...]
 
     def stage(self, s: int, write: Callable[[Vector], Amounts]) -> dict[str, Any]:
         """Return the fields of one stage of a state."""
         told: dict[str, Any] = {"demand": _positive(write(self.demand[0][s])), "need": _positive(write(self.need[0][s]))}
-        if self.intensity[s]:
-            told["demand_intensity"] = self.intensity[s]
+        if self.curve[s]:
+            told["curve"] = self.curve[s]
         if len(self.demand) > 1:
             later = zip(self.demand[1:], self.need[1:], strict=True)
             told["demand_ahead"] = tuple(Amounts({**_positive(write(d[s])), **_positive(write(n[s]))}) for d, n in later)
@@ -51,62 +55,92 @@ class Future:
 def coming(plant: Plant, j: int, seconds: float, periods: int = 1) -> Future:
     """Return the true future of a job over some periods, if it were served in full."""
     truth, job, state = plant.truths[j], plant.workload.jobs[j], plant.states[j]
-    is_wall = job.clock == "wall"
-    start = plant.now - job.submitted if is_wall else state.position
-    if not is_wall and state.holding is None:
-        was_away = None if state.stopped_at is None else plant.now - state.stopped_at
-        is_warm = was_away is not None and was_away <= job.restart.warm_within_seconds
-        pause = job.restart.warm_seconds if is_warm else job.restart.cold_seconds
-    else:
-        pause = 0.0 if is_wall else state.pause
-    cards = next((r for r, resource in enumerate(plant.workload.resources) if resource.name == CARDS), None)
-    demands, needs, intensity = [], [], ()
+    start = plant.now - job.submitted if job.clock == "wall" else state.position
+    pause = 0.0 if job.clock == "wall" else _pause(plant, job, state)
+    demands: list[tuple[Vector, ...]] = []
+    needs: list[tuple[Vector, ...]] = []
+    curves: tuple[_Curve, ...] = ()
+    stages = range(len(job.stages))
     for t in range(periods):
         lasting = max(seconds - pause, 0.1 * seconds) if t == 0 else seconds
-        parts = [_part(truth, start + lasting * (i + 0.5) / _SAMPLES, repeats=job.repeats) for i in range(_SAMPLES)]
-        rows = [_summed(truth, parts, s, cards) for s in range(len(job.stages))]
-        demands.append(tuple(row[0] for row in rows))
+        way = _way(truth, start, lasting, repeats=job.repeats)
+        peaks = [_peak([truth.demand[p][s] for _, p in way], plant) for s in stages]
+        needs.append(tuple(_peak([truth.need[p][s] for _, p in way], plant) for s in stages))
         if t == 0:
-            intensity = tuple(row[1] for row in rows)
-        needs.append(tuple(_most(truth, start, start + lasting, s, repeats=job.repeats) for s in range(len(job.stages))))
+            curves = tuple(_curve([(length, _intensity(truth.demand[p][s], peaks[s])) for length, p in way]) for s in stages)
+            demands.append(tuple(peaks))
+        else:
+            demands.append(tuple(_mean([(length, truth.demand[p][s]) for length, p in way], lasting, plant) for s in stages))
         start += lasting
-    return Future(tuple(demands), tuple(needs), intensity)
+    return Future(tuple(demands), tuple(needs), curves)
 
 
-def _part(truth: Truth, position: float, *, repeats: bool) -> int | None:
-    if repeats:
-        return truth.part_at(position % truth.seconds)
-    return truth.part_at(position) if position < truth.seconds else None
+def _pause(plant: Plant, job: WorkloadJob, state: JobState) -> float:
+    if state.holding is not None:
+        return state.pause
+    was_away = None if state.stopped_at is None else plant.now - state.stopped_at
+    return job.restart.warm_seconds if was_away is not None and was_away <= job.restart.warm_within_seconds else job.restart.cold_seconds
 
 
-def _summed(truth: Truth, parts: list[int | None], s: int, cards: int | None) -> tuple[Vector, tuple[float, ...]]:
-    rows = [truth.demand[p][s] if p is not None else (0.0,) * len(truth.demand[0][s]) for p in parts]
-    n = len(rows[0])
-    mean = [sum(row[r] for row in rows) / len(rows) for r in range(n)]
-    if all(row == rows[0] for row in rows):
-        return rows[0], ()
-    if cards is not None and mean[cards] > 0:
-        factors = [row[cards] / mean[cards] for row in rows]
-    else:
-        factors = [max((row[r] / mean[r] for r in range(n) if mean[r] > 0), default=0.0) for row in rows]
-    demand = [max([mean[r], *(row[r] / f for row, f in zip(rows, factors, strict=True) if f > 0)]) if r != cards else mean[r] for r in range(n)]
-    return tuple(demand), tuple(min(round(f, 4), _LARGEST) for f in factors)
+def _way(truth: Truth, start: float, lasting: float, *, repeats: bool) -> list[_Stretch]:
+    """Return the parts that come in `lasting` seconds at full service, each with the seconds of it."""
+    way: list[_Stretch] = []
+    position = start % truth.seconds if repeats else start
+    while lasting > 1e-9 and position < truth.seconds - 1e-9:
+        p = truth.part_at(position)
+        length = min(lasting, truth.ends[p] - position)
+        way.append((length, p))
+        lasting -= length
+        position += length
+        if repeats and position >= truth.seconds - 1e-9:
+            position = 0.0
+    return way
 
 
-def _most(truth: Truth, start: float, end: float, s: int, *, repeats: bool) -> Vector:
-    n = len(truth.need[0][s])
-    most = [0.0] * n
-    if repeats:
-        shift = start // truth.seconds * truth.seconds
-        start, end = start - shift, end - shift
-    if start >= truth.seconds:
-        return tuple(most)
-    first = truth.part_at(start)
-    last = truth.part_at(min(end, truth.seconds))
-    wrapped = range(truth.part_at(end - truth.seconds) + 1) if repeats and end > truth.seconds else range(0)
-    for p in (*range(first, last + 1), *wrapped):
-        most = [max(a, b) for a, b in zip(most, truth.need[p][s], strict=True)]
-    return tuple(most)
+def _peak(rows: Sequence[Vector], plant: Plant) -> Vector:
+    return tuple(map(max, zip(*rows, strict=True))) if rows else (0.0,) * len(plant.total)
+
+
+def _mean(rows: Sequence[tuple[float, Vector]], lasting: float, plant: Plant) -> Vector:
+    return tuple(sum(length * row[r] for length, row in rows) / lasting for r in range(len(plant.total)))
+
+
+def _intensity(demand: Vector, peak: Vector) -> float:
+    return max((amount / most for amount, most in zip(demand, peak, strict=True) if most > 0), default=0.0)
+
+
+def _curve(way: Sequence[tuple[float, float]]) -> _Curve:
+    """Return the progress at shares of the peak, as a share of that at full service: the concave hull of a walk through the parts."""
+    if all(intensity == way[0][1] for _, intensity in way):
+        return ()
+    shares = sorted({*_SHARES, *(intensity for _, intensity in way if 0 < intensity < 1)})
+    points = [(share, _progress(way, share)) for share in (0.0, *shares, 1.0)]
+    hull: list[tuple[float, float]] = []
+    for point in points:
+        while len(hull) > 1 and _is_below(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    return tuple((round(share, _DIGITS), round(min(1.0, progress), _DIGITS)) for share, progress in hull)
+
+
+def _progress(way: Sequence[tuple[float, float]], share: float) -> float:
+    total = sum(length for length, _ in way)
+    left, made = total, 0.0
+    for length, intensity in way:
+        if intensity > 0 and share <= 0:
+            break
+        slower = max(1.0, intensity / share) if intensity > 0 else 1.0
+        if length * slower >= left:
+            made += left / slower
+            break
+        made += length
+        left -= length * slower
+    return made / total
+
+
+def _is_below(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    """Return whether `b` lies on or below the line from `a` to `c`."""
+    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0]) + 1e-12
 
 
 def _positive(amounts: Amounts) -> Amounts:

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from libra_opt.domain import Amounts, Job, Observation, Options, Pool, Stage, State, WorkloadJob, WorkloadStage
+from libra_opt.domain import Amounts, Job, Observation, Options, Pool, Rates, Stage, State, Workload, WorkloadJob, WorkloadStage
 from libra_opt.domain.frozen import FrozenMapping
+from libra_opt.domain.ledger import CARDS
 from libra_opt.simulation.ahead import coming
 from libra_opt.simulation.plant import JobPeriod, Plant
-from libra_opt.simulation.truth import Vector
+from libra_opt.simulation.truth import Vector, vector
 
 __all__ = ["LONGEST", "Observer"]
 
@@ -27,6 +28,9 @@ _EARLIER: Final = 10_000
 """Repetitions of a job's steps are counted from here, so that those of an earlier run have a number."""
 
 _DIGITS: Final = 6
+_PRIOR_SECONDS: Final = 300.0
+_PRIOR_SHARE: Final = 0.5
+"""Until its own work is known for this long, a job counts as one that uses half of the cards it asked for, or what others of its size used."""
 
 
 class Observer:
@@ -49,6 +53,10 @@ class Observer:
         self._history: dict[int, list[deque[Observation]]] = {}
         self._late: dict[int, list[tuple[int, Observation]]] = {}
         self._most: dict[tuple[int, int, str], list[float]] = {}
+        self._sizes = [_size(job, self._workload) for job in self._workload.jobs]
+        self._served = [0.0] * len(self._sizes)
+        self._progressed = [0.0] * len(self._sizes)
+        self._seen_work = self._seen_size = 0.0
         self._offset = max(job.observed_before for job in self._workload.jobs)
 
     def begin(self, seconds: float) -> None:
@@ -62,6 +70,7 @@ class Observer:
         noise = self._workload.noise
         for done in periods:
             j = done.index
+            self._count(j, done)
             for s, entry in self._late.pop(j, []):
                 self._of(j)[s].append(entry)
             if done.is_done:
@@ -117,6 +126,16 @@ class Observer:
         if j not in self._history:
             self._history[j] = [deque(maxlen=LONGEST) for _ in self._workload.jobs[j].stages]
         return self._history[j]
+
+    def _count(self, j: int, done: JobPeriod) -> None:
+        """Add up the work and the seconds of full service of one period, kills aside."""
+        if done.kills or done.progress <= 0:
+            return
+        self._served[j] += done.work
+        self._progressed[j] += done.progress
+        if self._sizes[j] > 0:
+            self._seen_work += done.work / self._sizes[j]
+            self._seen_size += done.progress
 
     def _record_waiting(self, j: int, period: int) -> None:
         """Enter where a waiting job stands, which it knows although nothing of it is measured; only the latest such entry is kept."""
@@ -205,6 +224,9 @@ class Observer:
             "preemption_cost": job.preemption_cost,
             "submitted": job.submitted,
         }
+        rate = self._rate(j)
+        if rate is not None:
+            fields["rates"] = Rates(tokens=rate)
         if job.queue is not None:
             fields["queue"] = job.queue
         if job.deadline is not None:
@@ -218,6 +240,17 @@ class Observer:
             told = future.stage(s, self._amounts) if future is not None else self._told(j, s, job, stage)
             stages.append(Stage.model_validate({**_declared(stage), **told, **({} if held is None else {"allocation": self._held(held.pool, held.amounts)})}))
         return Job.model_validate({**fields, "stages": tuple(stages)})
+
+    def _rate(self, j: int) -> float | None:
+        """Return the work per second of full service as far as it was observed, drawn towards what jobs of its size did; None for jobs on the wall clock.
+
+        A job's worth must not follow its phase: stopping it while it checks rewards on one card costs as much as while it trains on eight.
+        """
+        if self._workload.jobs[j].clock == "wall":
+            return None
+        size = self._sizes[j]
+        usual = (self._seen_work + _PRIOR_SECONDS * _PRIOR_SHARE) / (self._seen_size + _PRIOR_SECONDS)
+        return round((self._served[j] + _PRIOR_SECONDS * usual * size) / (self._progressed[j] + _PRIOR_SECONDS), _DIGITS)
 
     def _told(self, j: int, s: int, job: WorkloadJob, stage: WorkloadStage) -> dict[str, Any]:
         history = tuple(self._history[j][s]) if j in self._history else ()
@@ -245,6 +278,12 @@ class Observer:
 
     def _amounts(self, amounts: Vector) -> Amounts:
         return Amounts({name: round(amount, _DIGITS) for name, amount in zip(self._names, amounts, strict=True)})
+
+
+def _size(job: WorkloadJob, workload: Workload) -> float:
+    """Return the cards a job asked for when it came; where it asked for none, 1."""
+    cards = [vector(stage.request, workload.resources)[r] for stage in job.stages for r, name in enumerate(workload.resources) if name.name == CARDS]
+    return sum(cards) or 1.0
 
 
 def _declared(stage: WorkloadStage) -> dict[str, Any]:
