@@ -86,7 +86,7 @@ class Shaper:
         self._most: _Ints = np.minimum(self._hi, largest) // self._unit * self._unit
         self._is_compressible = np.array([resource.compressible for resource in ledger.resources])
         begins = np.array([0.0, *demand.truth.ends[:-1]])
-        reached = begins < reach if not job.repeats and job.clock == "progress" else np.ones(len(begins), dtype=np.bool_)
+        reached = begins < max(reach, 1e-9) if not job.repeats and job.clock == "progress" else np.ones(len(begins), dtype=np.bool_)
         self._peak: _Floats = self._demand[reached].max(axis=0)
         weights = demand.seconds[reached, None, None]
         self._mean: _Floats = (self._demand[reached] * weights).sum(axis=0) / weights.sum()

@@ -21,8 +21,8 @@ from libra_opt.simulation.workloads.trajectories import TRAJECTORY_SOURCES
 
 __all__ = ["Agentic", "agentic"]
 
-_STEPS: Final = (6, 40)
-_MEDIAN_STEPS: Final = 11
+_STEPS: Final = (3, 16)
+_MEDIAN_STEPS: Final = 5
 _STEPS_SPREAD: Final = 0.5
 _SLACK: Final = (1.5, 4.0)
 _LARGEST_DISAGGREGATED: Final = 3
@@ -58,13 +58,17 @@ class Agentic(Value):
         When counting stops.
     colocated
         Share of the jobs that are colocated.
+    slowness
+        How many times longer everything takes than where a tool is a search that answers at once: 1 gives steps of 3 to 10 minutes, 4 those of agents
+        that build and test software.
     """
 
     load: Annotated[float, Real(0.05, 10)] = 1.2
     gang: Literal["elastic", "firm"] = "elastic"
     cards: Annotated[int, WholeNumber(8, 8192)] = 64
-    horizon_seconds: Annotated[float, Real(600, 1e6)] = 10_800
+    horizon_seconds: Annotated[float, Real(600, 1e6)] = 14_400
     colocated: Annotated[float, Real(0, 1)] = 0.6
+    slowness: Annotated[float, Real(0.1, 100)] = 4
 
 
 def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
