@@ -107,6 +107,14 @@ class Room:
                 return None
         return tuple(cells)
 
+    def fits(self, j: int, cells: Cells) -> bool:
+        """Return whether there is room for what a job's stages would hold."""
+        wanted: dict[int, list[int]] = {}
+        for k, row in cells:
+            known = wanted.get(k)
+            wanted[k] = list(row) if known is None else [w + a for w, a in zip(known, row, strict=True)]
+        return all(all(map(le, total, self.free[k])) for k, total in wanted.items()) and self._suits_queue(j, [row for _, row in cells])
+
     def take(self, j: int, cells: Cells) -> None:
         """Take what a job's stages hold."""
         self._change(j, cells, 1)
