@@ -5,11 +5,12 @@ the sources. Everything is drawn, nothing was measured.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
 
 import numpy as np
 
-from libra_opt.domain import About, ObservationNoise, PreemptionCost, Restart, Step, Workload, WorkloadJob
+from libra_opt.domain import About, ObservationNoise, Part, PreemptionCost, Restart, Step, Workload, WorkloadJob
 from libra_opt.domain.base import Real, Value, WholeNumber
 from libra_opt.simulation.workloads.colocated import COLOCATED_SOURCES, colocated_step
 from libra_opt.simulation.workloads.declared import DECLARED_SOURCES, declared
@@ -21,8 +22,8 @@ from libra_opt.simulation.workloads.trajectories import TRAJECTORY_SOURCES
 
 __all__ = ["Agentic", "agentic"]
 
-_STEPS: Final = (3, 16)
-_MEDIAN_STEPS: Final = 5
+_STEPS: Final = (5, 20)
+_MEDIAN_STEPS: Final = 7
 _STEPS_SPREAD: Final = 0.5
 _SLACK: Final = (1.5, 4.0)
 _LARGEST_DISAGGREGATED: Final = 3
@@ -31,9 +32,12 @@ _ASSUMED: Final = (
     "everything is drawn from a seeded generator; published figures set the ranges where one is named",
     (
         f"a job has {_STEPS[0]} to {_STEPS[1]} steps (log-normal about {_MEDIAN_STEPS}, spread {_STEPS_SPREAD:.0%}: assumed); those there at the "
-        "beginning are in the middle of them; the last that is drawn is cut short so that the offered work is as asked"
+        "beginning are in the middle of them; the last that is drawn is cut short so that the load is as asked"
     ),
-    ("offered work: cards x seconds of all steps of all jobs that come within the horizon, over cards x horizon; what comes late cannot all be done in it"),
+    (
+        "load: the cards that the jobs would use in the mean over the horizon if each were served in full as soon as it comes, over the cards there are; "
+        "those there at the beginning use as many together"
+    ),
     (
         f"arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times its full-service time after a "
         "job comes (assumed)"
@@ -49,7 +53,7 @@ class Agentic(Value):
     Attributes
     ----------
     load
-        Offered work over what the cards could do in the horizon.
+        Work that the jobs would do within the horizon if each were served in full as soon as it comes, over what the cards can do in it.
     gang
         ``firm``: the memory of an update needs all its cards. ``elastic``: its optimiser lives in host memory, and a quarter of them will do.
     cards
@@ -74,23 +78,19 @@ class Agentic(Value):
 def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
     """Draw the workload."""
     left = parameters.load * parameters.cards * parameters.horizon_seconds
-    busy = min(1.0, parameters.load) * parameters.cards
-    drafts: list[tuple[Profile, Sequence[str], list[Step]]] = []
-    n_first = 0
+    busy = parameters.load * parameters.cards
+    drafts: list[_Draft] = []
     while left > 0:
-        profile, stages, steps = _draw(parameters, generator)
-        is_first = busy > 0
-        if is_first:
-            steps = _from_the_middle(steps, generator)
-            busy -= sum(map(_work, steps)) / sum(map(_seconds, steps))
-            n_first += 1
-        steps = _at_most(steps, left)
-        if not steps:
-            break
-        left -= sum(map(_work, steps))
-        drafts.append((profile, stages, steps))
-    times = np.concatenate([np.zeros(n_first), np.sort(generator.uniform(0, parameters.horizon_seconds, max(0, len(drafts) - n_first)))])
-    jobs = [_job(j, float(times[j]), *draft, generator) for j, draft in enumerate(drafts)]
+        draft = _draw(parameters, generator)
+        if busy > 0:
+            draft = replace(draft, steps=_from_the_middle(draft.steps, generator))
+            busy -= sum(map(_work, draft.steps)) / sum(map(_seconds, draft.steps))
+        else:
+            draft = replace(draft, submitted=round(float(generator.uniform(0, parameters.horizon_seconds)), 1))
+        draft = replace(draft, steps=_at_most(draft.steps, left, parameters.horizon_seconds - draft.submitted))
+        left -= _work_within(draft.steps, parameters.horizon_seconds - draft.submitted)
+        drafts.append(draft)
+    jobs = [_job(j, draft, generator) for j, draft in enumerate(sorted(drafts, key=lambda draft: draft.submitted))]
     sources = (*PROFILE_SOURCES, *MODEL_SOURCES, *TRAJECTORY_SOURCES, *COLOCATED_SOURCES, *DISAGGREGATED_SOURCES, *DECLARED_SOURCES)
     return Workload(
         about=About(synthetic=True, assumed=(*_ASSUMED, *sources, NODE_SOURCE)),
@@ -101,14 +101,24 @@ def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
     )
 
 
-def _draw(parameters: Agentic, generator: np.random.Generator) -> tuple[Profile, Sequence[str], list[Step]]:
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A job before it has a number."""
+
+    profile: Profile
+    stages: Sequence[str]
+    steps: Sequence[Step]
+    submitted: float = 0.0
+
+
+def _draw(parameters: Agentic, generator: np.random.Generator) -> _Draft:
     is_colocated = bool(generator.random() < parameters.colocated)
     most = parameters.cards if is_colocated else parameters.cards // 3
     largest = len(MODELS) if is_colocated else _LARGEST_DISAGGREGATED
     profile = draw_profile(is_firm=parameters.gang == "firm", most_cards=most, largest=largest, generator=generator)
     n_steps = int(np.clip(round(float(generator.lognormal(np.log(_MEDIAN_STEPS), _STEPS_SPREAD))), *_STEPS))
     step = colocated_step if is_colocated else disaggregated_step
-    return profile, ("main",) if is_colocated else STAGES, [step(profile, number, generator) for number in range(n_steps)]
+    return _Draft(profile, ("main",) if is_colocated else STAGES, [step(profile, number, generator) for number in range(n_steps)])
 
 
 def _from_the_middle(steps: Sequence[Step], generator: np.random.Generator) -> list[Step]:
@@ -119,37 +129,47 @@ def _from_the_middle(steps: Sequence[Step], generator: np.random.Generator) -> l
     return rest
 
 
-def _at_most(steps: Sequence[Step], work: float) -> list[Step]:
-    """Return as many of the first steps as come nearest to an amount of work."""
-    kept: list[Step] = []
-    for step in steps:
-        own = _work(step)
-        if own / 2 > work:
+def _at_most(steps: Sequence[Step], work: float, seconds: float) -> list[Step]:
+    """Return the first steps that do so much work within those seconds, and all of them where they do less; at least one."""
+    for n in range(1, len(steps)):
+        if _work_within(steps[:n], seconds) >= work:
+            return list(steps[:n])
+    return list(steps)
+
+
+def _work_within(steps: Sequence[Step], seconds: float) -> float:
+    """Return the work that steps do in so many seconds at full service."""
+    done = 0.0
+    for part in (part for step in steps for part in step.parts):
+        done += min(part.seconds, seconds) * _cards(part)
+        seconds -= part.seconds
+        if seconds <= 0:
             break
-        kept.append(step)
-        work -= own
-    return kept
+    return done
+
+
+def _cards(part: Part) -> float:
+    return sum(float(used.get("gpu", 0)) for used in part.use.values())
 
 
 def _work(step: Step) -> float:
-    return sum(part.seconds * sum(float(used.get("gpu", 0)) for used in part.use.values()) for part in step.parts)
+    return sum(part.seconds * _cards(part) for part in step.parts)
 
 
 def _seconds(step: Step) -> float:
     return sum(part.seconds for part in step.parts)
 
 
-def _job(number: int, submitted: float, profile: Profile, stages: Sequence[str], steps: Sequence[Step], generator: np.random.Generator) -> WorkloadJob:
-    model = profile.model
-    submitted = round(submitted, 1)
+def _job(number: int, draft: _Draft, generator: np.random.Generator) -> WorkloadJob:
+    model = draft.profile.model
+    kind = "colocated" if len(draft.stages) == 1 else "disaggregated"
     slack = float(generator.uniform(*_SLACK))
-    kind = "colocated" if len(stages) == 1 else "disaggregated"
     return WorkloadJob(
         id=f"{number:03d}-{kind}-{model.name}",
         preemption_cost=PreemptionCost(evict_seconds=45, resize_seconds=15, migrate_seconds=45),
-        submitted=submitted,
-        deadline=round(submitted + slack * sum(map(_seconds, steps)), 1),
-        stages=declared(profile, stages, steps),
-        steps=tuple(steps),
+        submitted=draft.submitted,
+        deadline=round(draft.submitted + slack * sum(map(_seconds, draft.steps)), 1),
+        stages=declared(draft.profile, draft.stages, draft.steps),
+        steps=tuple(draft.steps),
         restart=Restart(cold_seconds=model.cold_seconds, warm_seconds=20),
     )

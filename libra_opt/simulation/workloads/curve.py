@@ -79,9 +79,7 @@ _NO_COSTS: Final = "starting, stopping and resizing cost nothing; observations a
 
 
 def _job(j: int, job: CurveJob, seconds: float, observed_before: int) -> WorkloadJob:
-    parts = tuple(
-        Part(seconds=seconds, phase=f"slot {slot}", use={"main": {"gpu": cards}} if cards else {}) for slot, cards in enumerate(job.demand)
-    )
+    parts = tuple(Part(seconds=seconds, phase=f"slot {slot}", use={"main": {"gpu": cards}} if cards else {}) for slot, cards in enumerate(job.demand))
     return WorkloadJob(
         id=f"job-{j + 1}",
         preemption_cost=PreemptionCost(evict_seconds=0, resize_seconds=0, migrate_seconds=0),

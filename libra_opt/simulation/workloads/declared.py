@@ -13,9 +13,11 @@ __all__ = ["DECLARED_SOURCES", "declared"]
 
 _CARD_MARGIN: Final = 1.1
 _HOST_MARGIN: Final = 1.4
+_LEAST_CORES: Final = 0.1
 
 DECLARED_SOURCES: Final = (
-    "minimum: one engine (tensor-parallel unit) where cards roll out or judge, else none; maximum: what the job uses at its peak, in whole units",
+    f"minimum: one engine (tensor-parallel unit) where cards roll out, one card where they judge, {_LEAST_CORES:.0%} of the cores of the peak (assumed)",
+    "maximum: what the job uses at its peak, in whole units",
     (
         f"request: the peak of every resource over the job's life, card memory and {_CARD_MARGIN - 1:.0%}, host memory and {_HOST_MARGIN - 1:.0%} (assumed; "
         "that far less is used than asked is what Acme, arXiv 2403.07648, and Philly, arXiv 1901.05758, report)"
@@ -39,8 +41,8 @@ def _stage(profile: Profile, name: str, peak: dict[str, float]) -> WorkloadStage
     most["gpu_mem"] = min(CARD_GIB * most["gpu"], ceil(_CARD_MARGIN * peak.get("gpu_mem", 0)))
     most["mem"] = ceil(_HOST_MARGIN * peak.get("mem", 0))
     asked = amounts(most)
-    least = unit if rolls else int(most["gpu"] > 0 and name == "reward")
-    quotas = {"min_quota": Amounts({"gpu": least}) if least else Amounts(), "max_quota": _with_zeros(asked), "request": asked}
+    least = {"gpu": unit if rolls else int(most["gpu"] > 0 and name == "reward"), "cpu": _LEAST_CORES * peak.get("cpu", 0)}
+    quotas = {"min_quota": amounts(least), "max_quota": _with_zeros(asked), "request": asked}
     if most["gpu"]:
         return WorkloadStage(name=name, unit=unit, reports_queue=rolls, **quotas)
     return WorkloadStage(name=name, reports_queue=rolls, **quotas)
