@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-__all__ = ["BACKENDS", "BENCH_FAMILIES", "FAMILIES", "GENERATED", "OVERRIDES", "PEERS", "RECORDED", "build_parser"]
+__all__ = ["BACKENDS", "BENCH_FAMILIES", "FAMILIES", "GENERATED", "MEANINGS", "OVERRIDES", "PEERS", "RECORDED", "build_parser"]
 
 BACKENDS = ("auto", "cp_sat", "lp_relaxation", "greedy")
 OVERRIDES = ("backend", "gap", "effort", "seed")
@@ -14,6 +14,7 @@ BENCH_FAMILIES = ("plain", "full", "templates", "rigid", "30x", "full-30x", "fiv
 PEERS = ("cp_sat", "highs", "highs_grid", "lp_clarabel", "lp_highs", "greedy")
 RECORDED = ("genai2026", "dlrm2025", "spotgpu2026", "agentcgroup", "search_r1")
 GENERATED = ("phase_switching",)
+MEANINGS = ("work", "weighted_work", "steps", "trajectories", "jobs", "tokens")
 
 _EPILOG = """\
 exit codes:
@@ -35,6 +36,11 @@ minutes; --full takes hours. Run it on an idle machine.
 _BACKTEST = """\
 Predict series at moments of their second half from what was known by then, and score the predictions against baselines. Without FILE and --traces, generated
 series are used. A FILE holds comma-separated lines of series,period,value and, where they are known, resource,step,phase.
+"""
+
+_SIMULATE = """\
+Run policies on the same simulated jobs and compare them: same workload, same noise, same rules, seed by seed. WORKLOAD is generated, or a document
+(`libra-opt workload` makes one; `-` is standard input).
 """
 
 
@@ -69,6 +75,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_export(commands.add_parser("export", help="write the program of a state for another solver"))
     _add_backtest(commands.add_parser("backtest", help="score the forecast on recorded series", description=_BACKTEST))
     _add_bench(commands.add_parser("bench", help="measure how fast plans are made, beside the alternatives", description=_BENCH))
+    _add_simulate(commands.add_parser("simulate", help="compare policies on a simulated cluster", description=_SIMULATE))
+    _add_workload(commands.add_parser("workload", help="make a workload for the simulator"))
     return parser
 
 
@@ -144,6 +152,31 @@ def _add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the generated series (default: %(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON here; `-` is standard output, and the tables go to standard error")
     parser.add_argument("--plot", metavar="FILE", help="draw the result here: .png, .svg or .pdf (needs the extra libra-opt[plot])")
+
+
+def _add_simulate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help="a generated workload by its name, or a workload FILE")
+    parser.add_argument("--list", action="store_true", help="list workloads with their parameters, policies and meanings of throughput, and end")
+    _add_cells(parser)
+    parser.add_argument("--period", metavar="TIME", help="rebalancing period, such as 60s or 2m (default: the workload's)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes run at a time (default: %(default)s)")
+    parser.add_argument("--throughput", choices=MEANINGS, default="work", help="which throughput is compared (default: %(default)s)")
+    parser.add_argument("--against", default="static_best", metavar="POLICY", help="the policy that others are compared with (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="write measures as JSON Lines; `-` is standard output, and the tables go to standard error")
+    parser.add_argument("--record", metavar="FILE", help="write measures, and what happened in the first seed's runs, for `libra-opt report`")
+
+
+def _add_cells(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--policies", default="static_best,libra,bound", metavar="NAME,..", help="which policies; see `simulate --list` (default: %(default)s)")
+    parser.add_argument("--seeds", default="1-4", metavar="LIST", help="seeds of workload and noise, such as 1-8 or 1,3 (default: %(default)s)")
+    parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter of the generated workload; may be repeated")
+
+
+def _add_workload(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a generated workload; see `simulate --list`")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the generator (default: %(default)s)")
+    parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter of the workload; may be repeated")
+    _add_output(parser)
 
 
 def _add_overrides(parser: argparse.ArgumentParser) -> None:
