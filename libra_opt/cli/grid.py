@@ -21,7 +21,7 @@ from libra_opt.experiments.run import Task
 from libra_opt.simulation.registry import BOUND, POLICIES
 from libra_opt.simulation.workloads import WORKLOADS, make
 
-__all__ = ["Grid", "grid_of", "parameters_of", "seconds_of", "seeds_of", "tasks_of", "values_of"]
+__all__ = ["Grid", "grid_of", "parameters_of", "process_faults", "seconds_of", "seeds_of", "tasks_of", "values_of"]
 
 _UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PERIOD: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|)")
@@ -56,16 +56,37 @@ class Grid:
     periods: tuple[float, ...]
 
 
-def grid_of(arguments: argparse.Namespace, *, is_sweep: bool) -> Grid:
+def process_faults(arguments: argparse.Namespace) -> list[Fault]:
+    """Return what is wrong with the rest of the command line that `simulate` and `sweep` share."""
+    faults = []
+    if arguments.workload is None:
+        faults.append(Fault("WORKLOAD", f"is missing; choose one of {', '.join(WORKLOADS)}, name a file, or see --list"))
+    if arguments.jobs < 1:
+        faults.append(Fault("--jobs", f"{arguments.jobs} processes run nothing; give 1 or more"))
+    if arguments.against not in POLICIES:
+        faults.append(Fault("--against", f"{arguments.against!r} is no policy; known are {', '.join(POLICIES)}"))
+    return faults
+
+
+def grid_of(arguments: argparse.Namespace, *, is_sweep: bool, faults: Sequence[Fault] = ()) -> Grid:
     """Return the grid that a command line asks for; of several values and periods only for a sweep.
+
+    Parameters
+    ----------
+    arguments
+        What was given.
+    is_sweep
+        Several values of a parameter, and several periods, may be given.
+    faults
+        What was found to be wrong already.
 
     Raises
     ------
     InputError
         With everything that is wrong with it.
     """
-    faults: list[Fault] = []
-    given, digest = _document(arguments.workload, faults)
+    faults = list(faults)
+    given, digest = (None, "") if arguments.workload is None else _document(arguments.workload, faults)
     kind = arguments.workload if given is None and arguments.workload in WORKLOADS else None
     values = _parameters(arguments.set or (), faults, is_sweep=is_sweep)
     if given is not None and values:

@@ -8,20 +8,17 @@ from typing import Final
 from rich.console import Console
 
 from libra_opt.adapters.files import STANDARD_STREAM, check_writable
-from libra_opt.cli.grid import grid_of, tasks_of
-from libra_opt.cli.progress import progress_bar
+from libra_opt.cli.grid import grid_of, process_faults, tasks_of
+from libra_opt.cli.running import run_tasks
 from libra_opt.cli.simulate_table import show_groups
-from libra_opt.cli.terminal import Exit, message, result, solvers_on_stderr
-from libra_opt.errors import Fault, InputError
+from libra_opt.cli.terminal import Exit, message, result
 from libra_opt.experiments.cell import Result
-from libra_opt.experiments.engines import ENGINES
-from libra_opt.experiments.run import Task
 from libra_opt.experiments.storage import as_lines, check_results_file, write_results
-from libra_opt.experiments.summary import MEANINGS, groups, latest
+from libra_opt.experiments.summary import MEANINGS, groups
 from libra_opt.simulation.registry import BOUND, POLICIES
 from libra_opt.simulation.workloads import WORKLOADS
 
-__all__ = ["run", "run_tasks"]
+__all__ = ["run"]
 
 _WIDTH_OFF_TERMINAL: Final = 200
 
@@ -31,13 +28,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         result(_listing())
         return Exit.DONE
-    grid = grid_of(_checked(arguments), is_sweep=False)
+    grid = grid_of(arguments, is_sweep=False, faults=process_faults(arguments))
     if arguments.json not in (None, STANDARD_STREAM):
         check_writable(Path(arguments.json))
     if arguments.record is not None:
         check_results_file(Path(arguments.record))
     tasks = tasks_of(grid, timelines="first" if arguments.record is not None else "none")
-    found = run_tasks(tasks, "local", arguments.jobs)
+    found: list[Result] = []
+    n_failed = run_tasks(tasks, "local", arguments.jobs, found.append)
     order = {task.cell.key: i for i, task in enumerate(tasks)}
     found.sort(key=lambda each: order[each.cell.key])
     shown = groups(found, arguments.throughput, arguments.against)
@@ -52,32 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             result(as_lines(without).rstrip("\n"))
         else:
             write_results(Path(arguments.json), without)
-    return Exit.OUR_FAULT if any(each.error is not None for each in latest(found)) else Exit.DONE
-
-
-def run_tasks(tasks: list[Task], engine: str, n_processes: int) -> list[Result]:
-    """Run tasks behind a progress bar and return their results as they were done."""
-    found: list[Result] = []
-    with solvers_on_stderr(), progress_bar(len(tasks)) as (tell, advance):
-        for each in ENGINES[engine](tasks, n_processes):
-            found.append(each)
-            cell = each.cell
-            tell(f"{cell.setting}, {cell.policy}, seed {cell.seed}: {'failed' if each.error is not None else 'done'}")
-            advance()
-    return found
-
-
-def _checked(arguments: argparse.Namespace) -> argparse.Namespace:
-    faults = []
-    if arguments.workload is None:
-        faults.append(Fault("WORKLOAD", f"is missing; choose one of {', '.join(WORKLOADS)}, name a file, or see --list"))
-    if arguments.jobs < 1:
-        faults.append(Fault("--jobs", f"{arguments.jobs} processes run nothing; give 1 or more"))
-    if arguments.against not in POLICIES:
-        faults.append(Fault("--against", f"{arguments.against!r} is no policy; known are {', '.join(POLICIES)}"))
-    if faults:
-        raise InputError("the command line", tuple(faults))
-    return arguments
+    return Exit.OUR_FAULT if n_failed else Exit.DONE
 
 
 def _listing() -> str:

@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from libra_opt.cli.terminal import printable
-from libra_opt.experiments.summary import MEANINGS, Group, Row, throughput
+from libra_opt.experiments.summary import MEANINGS, Curve, Group, Row, throughput
 from libra_opt.simulation.comparison import Interval
 from libra_opt.simulation.measures import Measures
 
-__all__ = ["duration", "interval_text", "show_groups"]
+__all__ = ["duration", "interval_text", "show_groups", "show_periods"]
 
 _NONE: Final = "-"
 _HOUR: Final = 3600.0
@@ -36,6 +36,19 @@ def show_groups(groups: Sequence[Group], console: Console) -> None:
         for row in group.rows:
             for seed, error in row.errors:
                 console.print(Text(printable(f"failed: {row.policy}, seed {seed}: {error[:_MOST_ERROR]}"), style="red"))
+
+
+def show_periods(curves: Sequence[Curve], meaning: str, console: Console) -> None:
+    """Show throughput over the period, policy by policy, and how much each period falls short of the best one."""
+    for setting in dict.fromkeys(curve.setting for curve in curves):
+        console.print()
+        console.print(Text(printable(f"{setting}: {MEANINGS[meaning].unit}, by period"), style="bold"))
+        table = _table("", ("period", "throughput", "95 % interval", "x best period", "95 % interval", ""))
+        for curve in curves:
+            if curve.setting == setting:
+                for p, (period, value, against) in enumerate(zip(curve.periods, curve.values, curve.against_best, strict=True)):
+                    table.add_row(curve.policy, f"{period:g} s", *interval_text(value), *interval_text(against), "best" if p == curve.best else "")
+        console.print(table)
 
 
 def _done(group: Group) -> Table:

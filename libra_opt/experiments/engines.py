@@ -6,6 +6,7 @@ Results come back in the order in which they are done. A cell that fails says so
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Final
 
@@ -13,9 +14,15 @@ from libra_opt.errors import MissingExtraError
 from libra_opt.experiments.cell import Result
 from libra_opt.experiments.run import Task, failed, run_task
 
-__all__ = ["ENGINES", "local", "ray"]
+__all__ = ["ENGINES", "local", "ray", "require"]
 
 _DIED: Final = "the process that ran it died, most likely for want of memory; run fewer at a time with --jobs"
+
+
+def require(engine: str) -> None:
+    """Raise `MissingExtraError` where the engine's package is not installed."""
+    if engine == "ray" and find_spec("ray") is None:
+        raise MissingExtraError("--engine ray needs Ray; install it with: pip install 'libra-opt[ray]'")
 
 
 def local(tasks: Sequence[Task], n_processes: int) -> Iterator[Result]:
@@ -47,10 +54,10 @@ def ray(tasks: Sequence[Task], n_processes: int) -> Iterator[Result]:
     MissingExtraError
         Ray is not installed.
     """
-    try:
-        import ray as theirs  # noqa: PLC0415 - heavy, and an extra
-    except ImportError as error:
-        raise MissingExtraError("--engine ray needs Ray; install it with: pip install 'libra-opt[ray]'") from error
+    require("ray")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it reports to its makers over the network otherwise
+    import ray as theirs  # noqa: PLC0415 - heavy, and an extra
+
     if os.environ.get("RAY_ADDRESS"):
         theirs.init(log_to_driver=False, logging_level=logging.ERROR)
     else:

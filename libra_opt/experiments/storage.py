@@ -1,18 +1,22 @@
-"""Results in files: JSON Lines, one result a line, packed where the name ends in .gz; or Parquet, one row a result."""
+"""Results in files: JSON Lines, one result a line, packed where the name ends in .gz; or Parquet, one row a result (see `columns`)."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
 from libra_opt.adapters.files import check_writable, read_bytes, write_whole
-from libra_opt.domain.faults import fault_of
 from libra_opt.errors import Fault, InputError
+from libra_opt.experiments import columns
 from libra_opt.experiments.cell import Result
 
-__all__ = ["as_lines", "check_results_file", "read_results", "write_results"]
+__all__ = ["as_lines", "check_results_file", "read_lines", "read_results", "write_results"]
 
-_MOST_FAULTS = 20
+_SUFFIXES: Final = (".jsonl", ".jsonl.gz", ".parquet")
+_PARQUET: Final = ".parquet"
+_PARQUET_MAGIC: Final = b"PAR1"
+_MOST_FAULTS: Final = 20
 
 
 def as_lines(results: Iterable[Result]) -> str:
@@ -31,13 +35,15 @@ def check_results_file(path: Path) -> None:
         It is Parquet, and pyarrow is not installed.
     """
     check_writable(path)
-    if not path.name.endswith((".jsonl", ".jsonl.gz")):
-        raise InputError(str(path), (Fault("", "is a name that does not say the format; end it in .jsonl or .jsonl.gz"),))
+    if not path.name.endswith(_SUFFIXES):
+        raise InputError(str(path), (Fault("", f"is a name that does not say the format; end it in {', '.join(_SUFFIXES)}"),))
+    if path.suffix == _PARQUET:
+        columns.require_pyarrow()
 
 
 def write_results(path: Path, results: Sequence[Result]) -> None:
     """Write results, the whole file or nothing."""
-    write_whole({path: as_lines(results)})
+    write_whole({path: columns.as_parquet(results) if path.suffix == _PARQUET else as_lines(results)})
 
 
 def read_results(name: str) -> list[Result]:
@@ -46,21 +52,38 @@ def read_results(name: str) -> list[Result]:
     Raises
     ------
     InputError
-        The file cannot be read, or a line of it is no result; the lines are named.
+        The file cannot be read, or a line or row of it is no result; they are named.
+    MissingExtraError
+        It is Parquet, and pyarrow is not installed.
     """
-    lines = read_bytes(name).decode("utf-8", errors="replace").splitlines()
+    content = read_bytes(name)
+    return columns.from_parquet(content, name) if content.startswith(_PARQUET_MAGIC) else read_lines(content, name)
+
+
+def read_lines(content: bytes, source: str, *, may_end_early: bool = False) -> list[Result]:
+    """Read JSON Lines.
+
+    Parameters
+    ----------
+    content
+        Of the file.
+    source
+        How messages call it.
+    may_end_early
+        Leave out a last line that has no end: whoever wrote it was stopped.
+    """
+    lines = content.split(b"\n")
+    if may_end_early:
+        lines = lines[:-1]
     results: list[Result] = []
     faults: list[Fault] = []
     for i, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            results.append(Result.model_validate_json(line))
-        except ValidationError as error:
-            for details in error.errors(include_url=False)[:3]:
-                fault = fault_of(details, Result)
-                faults.append(Fault(f"line {i}{f', {fault.path}' if fault.path else ''}", fault.message))
+        if line.strip():
+            try:
+                results.append(Result.model_validate_json(line))
+            except ValidationError as error:
+                faults += columns.faults_in(error, f"line {i}")
     if faults:
         more = [Fault("", f"and {len(faults) - _MOST_FAULTS} faults more")] if len(faults) > _MOST_FAULTS else []
-        raise InputError(name, (*faults[:_MOST_FAULTS], *more))
+        raise InputError(source, (*faults[:_MOST_FAULTS], *more))
     return results

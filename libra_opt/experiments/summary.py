@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from libra_opt.experiments.cell import Result
-from libra_opt.simulation.comparison import Interval, ratio
+from libra_opt.simulation.comparison import Interval, ratio, spread
 from libra_opt.simulation.measures import Measures
 
-__all__ = ["MEANINGS", "Group", "Meaning", "Row", "groups", "latest", "throughput"]
+__all__ = ["MEANINGS", "Curve", "Group", "Meaning", "Row", "groups", "latest", "period_curves", "throughput"]
 
 _SEED: Final = 20240229
 
@@ -88,6 +88,56 @@ class Group:
     meaning: str
     baseline: str | None
     rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Throughput of one policy over the period.
+
+    Attributes
+    ----------
+    setting, policy
+        Whose.
+    periods
+        In seconds, ascending.
+    values
+        Mean over the seeds with its interval, per period.
+    against_best
+        Over that of the best period, in pairs, per period.
+    best
+        Index of the period with the highest mean.
+    """
+
+    setting: str
+    policy: str
+    periods: tuple[float, ...]
+    values: tuple[Interval, ...]
+    against_best: tuple[Interval | None, ...]
+    best: int
+
+
+def period_curves(results: Sequence[Result], meaning: str = "work") -> list[Curve]:
+    """Return the curves of the policies that ran with several periods, on the seeds that all of a policy's periods have."""
+    found: dict[tuple[str, str, str], dict[float, dict[int, float]]] = {}
+    for result in latest(results):
+        value, cell = throughput(result, meaning), result.cell
+        if value is not None:
+            found.setdefault((cell.setting, cell.digest, cell.policy), {}).setdefault(cell.period_seconds, {})[cell.seed] = value
+    curves = [_curve(setting, policy, by_period) for (setting, _, policy), by_period in found.items() if len(by_period) > 1]
+    return [curve for curve in curves if curve is not None]
+
+
+def _curve(setting: str, policy: str, by_period: Mapping[float, Mapping[int, float]]) -> Curve | None:
+    periods = sorted(by_period)
+    seeds = sorted(set.intersection(*(set(by_period[period]) for period in periods)))
+    rows = [[by_period[period][seed] for seed in seeds] for period in periods]
+    values = [spread(row, np.random.default_rng(_SEED)) for row in rows]
+    known = [value for value in values if value is not None]
+    if len(known) < len(periods):
+        return None
+    best = max(range(len(periods)), key=lambda p: known[p].value)
+    against = tuple(ratio(row, rows[best], np.random.default_rng(_SEED)) for row in rows)
+    return Curve(setting, policy, tuple(periods), tuple(known), against, best)
 
 
 def latest(results: Iterable[Result]) -> list[Result]:
