@@ -49,6 +49,11 @@ Run a grid: every policy, seed, period and combination of parameters (--set load
 interruption, or with more seeds, only what is missing runs. A cell that fails is told with its cell, is run again the next time, and stops no other.
 """
 
+_REPORT = """\
+Write one self-contained HTML page: the policies compared, with intervals; what every job got period by period, queue, utilisation, kills and preemptions; the
+plans' reasons; the curve over the period. It needs no network, and the extra libra-opt[report].
+"""
+
 
 class _Version(argparse.Action):
     """`--version`, which looks the version up only when asked."""
@@ -83,6 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_bench(commands.add_parser("bench", help="measure how fast plans are made, beside the alternatives", description=_BENCH))
     _add_simulate(commands.add_parser("simulate", help="compare policies on a simulated cluster", description=_SIMULATE))
     _add_sweep(commands.add_parser("sweep", help="compare policies over a grid of parameters and periods", description=_SWEEP))
+    _add_report(commands.add_parser("report", help="draw results of simulate and sweep on one page", description=_REPORT))
     _add_workload(commands.add_parser("workload", help="make a workload for the simulator"))
     return parser
 
@@ -175,8 +181,19 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", default="1-4", metavar="LIST", help="seeds of workload and noise, such as 1-8 or 1,3 (default: %(default)s)")
     parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter of the generated workload; may be repeated")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes run at a time (default: %(default)s)")
+    _add_comparison(parser)
+
+
+def _add_comparison(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--throughput", choices=MEANINGS, default="work", help="which throughput is compared (default: %(default)s)")
     parser.add_argument("--against", default="static_best", metavar="POLICY", help="the policy that others are compared with (default: %(default)s)")
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("results", metavar="RESULTS", help="what `simulate --record` or `sweep` wrote; `-` is standard input")
+    parser.add_argument("-o", "--output", required=True, metavar="PAGE", help="the page, such as report.html")
+    parser.add_argument("--title", metavar="TEXT", help="its title (default: names the results)")
+    _add_comparison(parser)
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:

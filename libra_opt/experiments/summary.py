@@ -73,7 +73,7 @@ class Group:
     setting, period_seconds
         Which.
     synthetic
-        Whether all of its workloads were generated.
+        Whether its workloads were generated; None where none says.
     meaning
         Which throughput is compared.
     baseline
@@ -84,10 +84,15 @@ class Group:
 
     setting: str
     period_seconds: float
-    synthetic: bool
+    synthetic: bool | None
     meaning: str
     baseline: str | None
     rows: tuple[Row, ...]
+
+    @property
+    def n_seeds(self) -> int:
+        """How many seeds were run."""
+        return len({result.cell.seed for row in self.rows for result in row.results})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +189,8 @@ def _group(setting: str, period: float, members: list[Result], meaning: str, bas
     by_policy = {policy: sorted((m for m in members if m.cell.policy == policy), key=lambda m: m.cell.seed) for policy in policies}
     theirs = {m.cell.seed: value for m in by_policy.get(baseline, ()) if (value := throughput(m, meaning)) is not None}
     rows = tuple(_row(policy, by_policy[policy], theirs, meaning) for policy in policies)
-    synthetic = all(member.synthetic for member in members if member.synthetic is not None)
+    said = [member.synthetic for member in members if member.synthetic is not None]
+    synthetic = any(said) if said else None
     return Group(setting, period, synthetic, meaning, baseline if theirs else None, rows)
 
 

@@ -97,11 +97,11 @@ class Measures(Value):
     tokens_per_hour: float
     card_hours_per_hour: float
     weighted_card_hours_per_hour: float
-    completion_seconds_mean: float | None
-    completion_seconds_p95: float | None
+    completion_seconds_mean: float | None = None
+    completion_seconds_p95: float | None = None
     stay_seconds_mean: float
-    makespan_seconds: float | None
-    on_time: float | None
+    makespan_seconds: float | None = None
+    on_time: float | None = None
     utilisation: tuple[Utilisation, ...]
     queue_seconds_mean: float
     queue_seconds_p95: float
