@@ -3,14 +3,12 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from libra_opt.adapters.files import STANDARD_STREAM, check_writable
 from libra_opt.benchmark.cases import all_cases
@@ -22,7 +20,8 @@ from libra_opt.benchmark.summary import growths, summarise, summarise_peers
 from libra_opt.cli.bench_table import show_report
 from libra_opt.cli.documents import changed_options, deliver
 from libra_opt.cli.parser import BENCH_FAMILIES, PEERS
-from libra_opt.cli.terminal import Exit, message, printable
+from libra_opt.cli.progress import progress_bar
+from libra_opt.cli.terminal import Exit
 from libra_opt.errors import Fault, InputError
 
 __all__ = ["run"]
@@ -86,7 +85,7 @@ def _measure(settings: Settings, cases: tuple[Case, ...]) -> Report:
     load = os.getloadavg()[0]
     runs: list[Run] = []
     peer_runs: list[PeerRun] = []
-    with _progress(len(cases)) as (tell, advance):
+    with progress_bar(len(cases)) as (tell, advance):
         processes = None
         if settings.n_starts:
             tell("processes")
@@ -112,15 +111,3 @@ def _measure(settings: Settings, cases: tuple[Case, ...]) -> Report:
 
 def _tell_of(tell: Callable[[str], None], name: str, doing: str) -> None:
     tell(f"{name}: {doing}")
-
-
-@contextmanager
-def _progress(n_cases: int) -> Iterator[tuple[Callable[[str], None], Callable[[], None]]]:
-    """Yield how to say what is at work and that a case is done: a bar on a terminal, else one line each on standard error."""
-    if not sys.stderr.isatty():
-        yield message, lambda: None
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=n_cases)
-        yield lambda text: progress.update(task, description=printable(text)), lambda: progress.advance(task)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-__all__ = ["BACKENDS", "BENCH_FAMILIES", "FAMILIES", "GENERATED", "OVERRIDES", "PEERS", "RECORDED", "build_parser"]
+__all__ = ["BACKENDS", "BENCH_FAMILIES", "ENGINES", "FAMILIES", "GENERATED", "MEANINGS", "OVERRIDES", "PEERS", "RECORDED", "build_parser"]
 
 BACKENDS = ("auto", "cp_sat", "lp_relaxation", "greedy")
 OVERRIDES = ("backend", "gap", "effort", "seed")
@@ -14,6 +14,8 @@ BENCH_FAMILIES = ("plain", "full", "templates", "rigid", "30x", "full-30x", "fiv
 PEERS = ("cp_sat", "highs", "highs_grid", "lp_clarabel", "lp_highs", "greedy")
 RECORDED = ("genai2026", "dlrm2025", "spotgpu2026", "agentcgroup", "search_r1")
 GENERATED = ("phase_switching",)
+ENGINES = ("local", "ray")
+MEANINGS = ("work", "weighted_work", "steps", "trajectories", "jobs", "tokens")
 
 _EPILOG = """\
 exit codes:
@@ -35,6 +37,21 @@ minutes; --full takes hours. Run it on an idle machine.
 _BACKTEST = """\
 Predict series at moments of their second half from what was known by then, and score the predictions against baselines. Without FILE and --traces, generated
 series are used. A FILE holds comma-separated lines of series,period,value and, where they are known, resource,step,phase.
+"""
+
+_SIMULATE = """\
+Run policies on the same simulated jobs and compare them: same workload, same noise, same rules, seed by seed. WORKLOAD is generated, or a document
+(`libra-opt workload` makes one; `-` is standard input).
+"""
+
+_SWEEP = """\
+Run a grid: every policy, seed, period and combination of parameters (--set load=0.9,1.2 is two of them). What is done is kept at once; called again after an
+interruption, or with more seeds, only what is missing runs. A cell that fails is told with its cell, is run again the next time, and stops no other.
+"""
+
+_REPORT = """\
+Write one self-contained HTML page: the policies compared, with intervals; what every job got period by period, queue, utilisation, kills and preemptions; the
+plans' reasons; the curve over the period. It needs no network, and the extra libra-opt[report].
 """
 
 
@@ -69,6 +86,10 @@ def build_parser() -> argparse.ArgumentParser:
     _add_export(commands.add_parser("export", help="write the program of a state for another solver"))
     _add_backtest(commands.add_parser("backtest", help="score the forecast on recorded series", description=_BACKTEST))
     _add_bench(commands.add_parser("bench", help="measure how fast plans are made, beside the alternatives", description=_BENCH))
+    _add_simulate(commands.add_parser("simulate", help="compare policies on a simulated cluster", description=_SIMULATE))
+    _add_sweep(commands.add_parser("sweep", help="compare policies over a grid of parameters and periods", description=_SWEEP))
+    _add_report(commands.add_parser("report", help="draw results of simulate and sweep on one page", description=_REPORT))
+    _add_workload(commands.add_parser("workload", help="make a workload for the simulator"))
     return parser
 
 
@@ -144,6 +165,60 @@ def _add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the generated series (default: %(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON here; `-` is standard output, and the tables go to standard error")
     parser.add_argument("--plot", metavar="FILE", help="draw the result here: .png, .svg or .pdf (needs the extra libra-opt[plot])")
+
+
+def _add_simulate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help="a generated workload by its name, or a workload FILE")
+    parser.add_argument("--list", action="store_true", help="list workloads with their parameters, policies and meanings of throughput, and end")
+    _add_cells(parser)
+    parser.add_argument("--period", metavar="TIME", help="rebalancing period, such as 60s or 2m (default: the workload's)")
+    parser.add_argument("--json", metavar="FILE", help="write measures as JSON Lines; `-` is standard output, and the tables go to standard error")
+    parser.add_argument("--record", metavar="FILE", help="write measures, and what happened in the first seed's runs, for `libra-opt report`")
+
+
+def _add_cells(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--policies", default="static_best,libra,bound", metavar="NAME,..", help="which policies; see `simulate --list` (default: %(default)s)")
+    parser.add_argument("--seeds", default="1-4", metavar="LIST", help="seeds of workload and noise, such as 1-8 or 1,3 (default: %(default)s)")
+    parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter of the generated workload; may be repeated")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes run at a time (default: %(default)s)")
+    _add_comparison(parser)
+
+
+def _add_comparison(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--throughput", choices=MEANINGS, default="work", help="which throughput is compared (default: %(default)s)")
+    parser.add_argument("--against", default="static_best", metavar="POLICY", help="the policy that others are compared with (default: %(default)s)")
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("results", metavar="RESULTS", help="what `simulate --record` or `sweep` wrote; `-` is standard input")
+    parser.add_argument("-o", "--output", required=True, metavar="PAGE", help="the page, such as report.html")
+    parser.add_argument("--title", metavar="TEXT", help="its title (default: names the results)")
+    _add_comparison(parser)
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("workload", metavar="WORKLOAD", help="a generated workload by its name, or a workload FILE")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="RESULTS", help="results: .jsonl, .jsonl.gz or .parquet; cells it holds already are not run again"
+    )
+    _add_cells(parser)
+    parser.add_argument("--periods", metavar="TIME,..", help="rebalancing periods, such as 15s,60s,5m (default: the workload's)")
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="local", help="joblib on this machine, or Ray: the cluster of RAY_ADDRESS, else one here (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--timelines",
+        choices=("first", "none", "all"),
+        default="first",
+        help="keep what happened in the runs of the first seed and period (default: %(default)s)",
+    )
+
+
+def _add_workload(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a generated workload; see `simulate --list`")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the generator (default: %(default)s)")
+    parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter of the workload; may be repeated")
+    _add_output(parser)
 
 
 def _add_overrides(parser: argparse.ArgumentParser) -> None:

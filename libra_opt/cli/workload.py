@@ -1,0 +1,26 @@
+"""`libra-opt workload`: a generated workload as a document."""
+
+import argparse
+
+from libra_opt.cli.documents import deliver
+from libra_opt.cli.grid import parameters_of
+from libra_opt.cli.terminal import Exit
+from libra_opt.domain import write
+from libra_opt.errors import Fault, InputError
+from libra_opt.simulation.workloads import WORKLOADS, make
+
+__all__ = ["run"]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make one workload and print or write it."""
+    faults: list[Fault] = []
+    if arguments.name not in WORKLOADS:
+        faults.append(Fault("NAME", f"{arguments.name!r} is no workload; choose one of {', '.join(WORKLOADS)}"))
+    if arguments.seed < 0:
+        faults.append(Fault("--seed", f"{arguments.seed} is negative; give 0 or more"))
+    parameters = parameters_of(arguments.name, arguments.set or (), faults)
+    if faults:
+        raise InputError("the command line", tuple(faults))
+    deliver(write(make(arguments.name, arguments.seed, **parameters)), arguments.output)
+    return Exit.DONE

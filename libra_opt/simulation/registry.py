@@ -1,0 +1,92 @@
+"""The policies by name, each as it is compared: one place says which options ours and the others run with.
+
+A policy remembers what it did, so one is made anew for every run. Modules of policies are imported when one is made.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from libra_opt.domain import ForecastOptions, Options, Workload
+from libra_opt.errors import Fault, InputError
+from libra_opt.feedback import Setpoint
+from libra_opt.simulation.grant import Policy
+from libra_opt.simulation.ours import Ours
+
+__all__ = ["BOUND", "OURS", "POLICIES", "PolicyKind", "make_policy"]
+
+BOUND: Final = "bound"
+"""The clairvoyant bound: a row of every table, but no policy, as nothing is decided."""
+
+Make = Callable[[Workload, float, int], Policy]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyKind:
+    """One policy as it is compared.
+
+    Attributes
+    ----------
+    name, about
+        How tables call it, and what it does, in a line.
+    make
+        Makes it from the workload, the period in seconds and the seed of the run. Only policies that see the truth look at more than what jobs declare.
+    """
+
+    name: str
+    about: str
+    make: Make
+
+
+OURS: Final = Options(forecast=ForecastOptions(need="own_step"))
+"""What ours asks for in every state, unless its line below says otherwise."""
+
+
+def _static_best(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
+    from libra_opt.simulation.policies.static_best import StaticBest  # noqa: PLC0415 - made only when asked for
+
+    return StaticBest()
+
+
+def _ours(name: str, options: Options = OURS, *, is_true: bool = False, is_fed_back: bool = True) -> Make:
+    def make(_workload: Workload, period_seconds: float, _seed: int) -> Policy:
+        return Ours(name, options, is_true=is_true, setpoint=Setpoint(period_seconds=period_seconds) if is_fed_back else None)
+
+    return make
+
+
+def _with(**changes: object) -> Options:
+    return OURS.replace(changes)
+
+
+_KINDS: Final = (
+    PolicyKind("static_best", "the best fixed quotas in hindsight, searched with the truth at hand, and held", _static_best),
+    PolicyKind("libra", "ours: forecast, plan, feedback", _ours("libra")),
+    PolicyKind("libra_no_feedback", "ours without feedback and ageing", _ours("libra_no_feedback", is_fed_back=False)),
+    PolicyKind("libra_true", "ours, shown the demand that comes: what a perfect forecast would be worth", _ours("libra_true", is_true=True)),
+    PolicyKind(
+        "libra_last_value",
+        "ours with the last value as forecast",
+        _ours("libra_last_value", _with(forecast=OURS.forecast.replace({"method": "last_value"}))),
+    ),
+    PolicyKind("libra_cp_sat", "ours solved by CP-SAT alone", _ours("libra_cp_sat", _with(backend="cp_sat"))),
+    PolicyKind("libra_lp", "ours solved by the rounded linear relaxation alone", _ours("libra_lp", _with(backend="lp_relaxation"))),
+    PolicyKind("libra_greedy", "ours solved by the rule of thumb alone", _ours("libra_greedy", _with(backend="greedy"))),
+)
+
+POLICIES: Final[Mapping[str, PolicyKind]] = MappingProxyType({kind.name: kind for kind in _KINDS})
+"""Every policy by its name."""
+
+
+def make_policy(name: str, workload: Workload, period_seconds: float, seed: int) -> Policy:
+    """Return a new policy for one run.
+
+    Raises
+    ------
+    InputError
+        There is no policy of that name.
+    """
+    if name not in POLICIES:
+        raise InputError("the policy", (Fault("", f"{name!r} is unknown; choose one of {', '.join(POLICIES)}"),))
+    return POLICIES[name].make(workload, period_seconds, seed)
