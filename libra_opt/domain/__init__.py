@@ -8,19 +8,23 @@ from libra_opt.domain.job import Allocation, Job, PreemptionCost, Rates, Stage
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.observation import Observation
 from libra_opt.domain.options import ForecastOptions, Options
-from libra_opt.domain.plan import Certificate, Forecasted, Plan, PlannedJob, PlannedStage, Price, Reason, Tier
+from libra_opt.domain.plan import AheadJob, AheadPeriod, Certificate, Forecasted, ForecastedAhead, Horizon, Plan, PlannedJob, PlannedStage, Price, Reason, Tier
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 from libra_opt.domain.state import About, Period, State
 
 __all__ = [
     "DEFAULT_RESOURCES",
     "About",
+    "AheadJob",
+    "AheadPeriod",
     "Allocation",
     "Amounts",
     "Certificate",
     "Forecast",
     "ForecastOptions",
     "Forecasted",
+    "ForecastedAhead",
+    "Horizon",
     "Job",
     "Ledger",
     "Observation",
