@@ -20,11 +20,11 @@ from libra_opt.domain.state import State
 from libra_opt.formulation.program import TIE_TOLERANCE, Choice, Score
 from libra_opt.lookahead.board import Board
 from libra_opt.lookahead.journeys import WHOLE, journeys_of
-from libra_opt.lookahead.master import Master, mix, pick, rounded_down
+from libra_opt.lookahead.master import Master, bound_whole, mix, pick, rounded_down
 from libra_opt.lookahead.routes import Journey, Route
 from libra_opt.lookahead.rows import Shared, shared_rows_of
 from libra_opt.lookahead.spans import Span, spans_of
-from libra_opt.solvers.solution import Solution
+from libra_opt.solvers.solution import Limits, Solution
 
 __all__ = ["Outlook", "look_ahead"]
 
@@ -87,12 +87,13 @@ def look_ahead(state: State, ledger: Ledger, solution: Solution) -> tuple[Outloo
     journeys, is_whole = _journeys(state, ledger, spans, solution.choice, most)
     first = [_row(journey, solution) for journey in journeys]
     begin = _followed(journeys, solution, first, n)
+    bound = np.inf
     if is_whole and sum(journey.n_routes for journey in journeys) <= _FEW_ROUTES:
         routes, known = _best_of_all(journeys, solution, begin)
     else:
-        routes, known = _searched(journeys, solution, begin, first, state.options.gap)
-    alone = sum(span.weight * span.bound for span in spans)
-    bound = min(alone, known) if is_whole and _is_complete(journeys, spans) else alone
+        routes, known, bound = _searched(journeys, spans, solution, begin, first, state.options.gap)
+    bound = min(bound, sum(span.weight * span.bound for span in spans))
+    bound = min(bound, known) if is_whole and _is_complete(journeys, spans) else bound
     choice = _choice(journeys, routes, solution)
     if not _is_kept(solution.program.score(choice), solution.score):
         choice, routes = solution.choice, begin.routes
@@ -154,8 +155,10 @@ def _rows(journeys: Sequence[Journey], solution: Solution) -> Shared:
     return shared_rows_of(solution.program, journeys, solution.score, len(journeys[0].value))
 
 
-def _searched(journeys: Sequence[Journey], solution: Solution, begin: Board, first: Sequence[int], gap: float) -> tuple[Sequence[Route], float]:
-    """Return the best choice of routes found by column generation, rounding and best answers, and what no choice passes."""
+def _searched(
+    journeys: Sequence[Journey], spans: Sequence[Span], solution: Solution, begin: Board, first: Sequence[int], gap: float
+) -> tuple[Sequence[Route], float, float]:
+    """Return the best choice of routes found by column generation, rounding and best answers, what no choice of them passes, and what no plan passes."""
     better = Board(solution.program, journeys, begin.routes, solution.score)
     better.improve(_SWEEPS)
     master = Master.of(solution.program, journeys, _rows(journeys, solution))
@@ -165,7 +168,7 @@ def _searched(journeys: Sequence[Journey], solution: Solution, begin: Board, fir
         best = max(best, _improved(journeys, solution, routes), key=_value)
     routes, _ = pick(master, mixed.routes, best.routes, _NODES, gap / 2)
     best = max(best, _improved(journeys, solution, routes), key=_value)
-    return best.routes, mixed.bound
+    return best.routes, mixed.bound, bound_whole(master, mixed, spans, Limits.of(solution.score))
 
 
 def _improved(journeys: Sequence[Journey], solution: Solution, routes: Sequence[Route]) -> Board:

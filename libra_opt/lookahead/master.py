@@ -6,8 +6,8 @@ credited, covered by the mixture and capped over the horizon, so that prices kno
 optimum of the mixtures so far, plus what each job's best route would still gain at them (Farley 1990).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,13 @@ from libra_opt.formulation.program import Program
 from libra_opt.lookahead.finishing import best_finishing_route
 from libra_opt.lookahead.routes import Journey, Route, best_route, finished_route, worth_of
 from libra_opt.lookahead.rows import Shared, route_use
+from libra_opt.lookahead.spans import Span
+from libra_opt.solvers.found import NOTHING_SPENT
 from libra_opt.solvers.highs import Linear, solve_integer
+from libra_opt.solvers.lagrangian import price_out
+from libra_opt.solvers.solution import Limits
 
-__all__ = ["Master", "Mixed", "mix", "pick", "rounded_down"]
+__all__ = ["Master", "Mixed", "bound_whole", "mix", "pick", "rounded_down"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -58,11 +62,17 @@ class Mixed:
         Of every job, its routes and the share of each.
     bound
         No choice of routes is worth more.
+    duals
+        The prices that prove it, of the shared rows, shape ``(n_rows,)``.
+    credit
+        At these, what all of its progress that is left is worth in every period, of every job that can finish, shape ``(n_periods,)``.
     """
 
     routes: tuple[tuple[Route, ...], ...]
     shares: tuple[_Floats, ...]
     bound: float
+    duals: _Floats
+    credit: Mapping[int, _Floats]
 
 
 def mix(master: Master, start: Sequence[set[Route]], gap: float, rounds: int) -> Mixed:
@@ -75,6 +85,7 @@ def mix(master: Master, start: Sequence[set[Route]], gap: float, rounds: int) ->
     """
     routes = [sorted(some) for some in start]
     bound, shares = np.inf, [np.zeros(len(some)) for some in routes]
+    duals, credit = np.zeros(len(master.shared.high)), dict[int, _Floats]()
     for _ in range(rounds):
         problem = _problem(master, routes)
         optimum = problem.linear.open()
@@ -82,7 +93,9 @@ def mix(master: Master, start: Sequence[set[Route]], gap: float, rounds: int) ->
             break
         shares = np.split(optimum.columns[: problem.n_routes], np.cumsum([len(some) for some in routes])[:-1])
         gained, found = _priced(master, problem, optimum.duals)
-        bound = min(bound, optimum.value + gained)
+        if optimum.value + gained < bound:
+            bound, duals = optimum.value + gained, np.maximum(0.0, optimum.duals[: len(master.shared.high)])
+            credit = {j: np.maximum(0.0, optimum.duals[row : row + len(master.uses[j])]) for j, row in problem.capped.items()}
         if bound - optimum.value <= gap * max(abs(bound), 1e-12):
             break
         fresh = [route not in some for route, some in zip(found, routes, strict=True)]
@@ -92,7 +105,30 @@ def mix(master: Master, start: Sequence[set[Route]], gap: float, rounds: int) ->
             if is_fresh:
                 some.append(route)
         shares = [np.append(share, np.zeros(len(some) - len(share))) for share, some in zip(shares, routes, strict=True)]
-    return Mixed(tuple(tuple(some) for some in routes), tuple(shares), bound)
+    return Mixed(tuple(tuple(some) for some in routes), tuple(shares), bound, duals, credit)
+
+
+def bound_whole(master: Master, mixed: Mixed, spans: Sequence[Span], limits: Limits) -> float:
+    """Return what the prices of a mixture prove over all ways there are, those that are not among the journeys' included; later changes count as free.
+
+    Parameters
+    ----------
+    limits
+        What the first period may spend of tiers 1 to 3.
+    """
+    credited = np.array(
+        [max(0.0, float((np.array(_rates(master.journeys[j])) * master.journeys[j].left - credit).max())) for j, credit in mixed.credit.items()]
+    )
+    total = float(credited.sum())
+    for t, span in enumerate(spans):
+        program, worth = span.program, span.weight * span.program.worth
+        if not program.is_exact:
+            return np.inf
+        for j, credit in mixed.credit.items():
+            worth[j] = credit[t] * span.progress[j] / master.journeys[j].left
+        prices = master.shared.prices(program, t, mixed.duals)
+        total += price_out(replace(program, worth=worth), prices, limits if not t else NOTHING_SPENT).bound
+    return total
 
 
 @dataclass(frozen=True)

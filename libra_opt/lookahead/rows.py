@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.formulation.program import Program, Score
+from libra_opt.formulation.shadow import Prices
 from libra_opt.lookahead.routes import Journey, Route
 
 __all__ = ["Shared", "route_use", "shared_rows_of"]
@@ -31,6 +32,8 @@ class Shared:
         What one of the row's units is in quanta; the sign is that of the jobs' use, shape ``(n_rows,)``.
     high
         Shape ``(n_rows,)``.
+    is_reserve
+        Whether a row is one of R10's reserves, shape ``(n_rows,)``.
     ms, lost
         The rows of the budget and of tier 1, or -1.
     extra
@@ -45,10 +48,29 @@ class Shared:
     resource: _Indices
     unit: _Floats
     high: _Floats
+    is_reserve: npt.NDArray[np.bool_]
     ms: int
     lost: int
     extra: tuple[tuple[int, int, float], ...]
     n_extra: int
+
+    def prices(self, program: Program, t: int, duals: _Floats) -> Prices:
+        """Return the prices of a period's shared rows, in the units of its program, that go with prices of these rows, shape ``(n_rows,)``."""
+        shared, last = program.shared, len(program.shared.ceiling) - 1
+        pool, (ceiling, guarantee, reserve) = np.zeros_like(shared.capacity), np.zeros((3, *shared.ceiling.shape))
+        for row in np.flatnonzero((self.period == t) & (duals > 0)).tolist():
+            k, q, r = int(self.pool[row]), int(self.queue[row]), int(self.resource[row])
+            price = duals[row] / abs(self.unit[row]) * program.scale[r]
+            if k >= 0:
+                pool[k, r] = price
+            elif self.unit[row] < 0:
+                guarantee[q, r] = price
+            elif self.is_reserve[row] or q == last:
+                reserve[q, r] = price
+            else:
+                ceiling[q, r] = price
+        ms, lost = ((duals[row] / self.unit[row] if row >= 0 and not t else 0.0) for row in (self.ms, self.lost))
+        return Prices(pool, ceiling, guarantee, reserve, float(ms), float(lost))
 
     def use(self, program: Program, journey: Journey, t: int) -> _Floats:
         """Return what every way of a job in a period uses of every row, shape ``(n + 1, n_rows)``."""
@@ -73,6 +95,7 @@ class _Rows:
         self.rows: list[tuple[int, int, int, int, float, float]] = []
         self.extra: list[tuple[int, int, float]] = []
         self.n_extra = 0
+        self.reserves: set[int] = set()
 
     def add(self, t: int, k: int, q: int, r: int, unit: float, high: float) -> int:
         self.rows.append((t, k, q, r, unit, high))
@@ -109,7 +132,8 @@ def shared_rows_of(program: Program, journeys: Sequence[Journey], most: Score, n
     lost = rows.add(-1, -1, -1, -1, scale, most.lost / scale * (1 + 1e-9)) if program.lost.any() else -1
     table = np.array(rows.rows, dtype=np.float64).reshape(-1, 6)
     period, pool, queue, resource = table[:, :4].astype(np.intp).T
-    return Shared(period, pool, queue, resource, table[:, 4], table[:, 5], ms, lost, tuple(rows.extra), rows.n_extra)
+    is_reserve = np.isin(np.arange(len(table)), sorted(rows.reserves))
+    return Shared(period, pool, queue, resource, table[:, 4], table[:, 5], is_reserve, ms, lost, tuple(rows.extra), rows.n_extra)
 
 
 def _reserve(rows: _Rows, program: Program, t: int, r: int) -> None:
@@ -120,6 +144,7 @@ def _reserve(rows: _Rows, program: Program, t: int, r: int) -> None:
     for q in range(n_queues):
         above = rows.add(t, -1, q, r, unit, limits.reserved[q, r] / unit)
         rows.column((above, -1.0), (free, 1.0))
+        rows.reserves |= {above, free}
 
 
 def _guarantees(rows: _Rows, program: Program, most: Score) -> None:
