@@ -129,12 +129,14 @@ def solve_integer(program: Linear, start: npt.NDArray[np.bool_] | _Floats, n_nod
     gap
         Relative gap that ends the search.
     n_whole
-        How many of the columns, the first, are 0 or 1, and the answer tells of; all unless given.
+        How many of the columns, the first, are 0 or 1, and the answer tells of; all unless given. Where it is given, `is_proven` can be relied on.
     """
     from highspy import HighsModelStatus, HighsSolution, HighsVarType, kSolutionStatusFeasible  # noqa: PLC0415
 
     scale = max(1e-300, float(np.abs(program.gain).max(initial=0.0)))
-    options = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9}
+    options: dict[str, int | float | str] = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9}
+    if n_whole is not None:
+        options["presolve"] = "off"  # with a start, presolve of HiGHS 1.16 cuts off better plans and then calls the start optimal
     n_whole = len(start) if n_whole is None else n_whole
     highs = _open(program, options, scale, [HighsVarType.kInteger] * n_whole + [HighsVarType.kContinuous] * (len(start) - n_whole))
     begin = HighsSolution()
