@@ -72,8 +72,8 @@ def certificate_lines(certificate: Certificate) -> list[str]:
     horizon = certificate.horizon
     if horizon is not None:
         lines.append(
-            f"Looking ahead {horizon.periods} periods, {horizon.status.replace('_', ' ')}: worth {horizon.objective:.6f} together, and no plan of them is above "
-            f"{horizon.bound:.6f} (gap {100 * horizon.gap:.4f} %); the line above speaks of the first period alone."
+            f"Looking ahead {horizon.periods} periods, {horizon.status.replace('_', ' ')}: worth {horizon.objective:.6f} together, and no plan of them is "
+            f"above {horizon.bound:.6f} (gap {100 * horizon.gap:.4f} %); the line above speaks of the first period alone."
         )
     lines += [_TIERS[tier.name].format(tier.objective, tier.bound) for tier in certificate.tiers if tier.name in _TIERS and tier.objective > 0]
     return lines
