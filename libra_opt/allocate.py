@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from libra_opt.domain.collector import collector_paused
 from libra_opt.domain.options import Options
-from libra_opt.domain.plan import Certificate, Plan, Tier
+from libra_opt.domain.plan import Certificate, Horizon, Plan, Tier
 from libra_opt.domain.state import State
 from libra_opt.errors import BrokenPlanError
 
@@ -56,6 +56,7 @@ def allocate(state: State) -> Plan:
     from libra_opt.formulation.decode import decode  # noqa: PLC0415
     from libra_opt.formulation.encode import encode  # noqa: PLC0415
     from libra_opt.formulation.shadow import shadow_prices  # noqa: PLC0415
+    from libra_opt.lookahead import look_ahead, write_ahead  # noqa: PLC0415
     from libra_opt.solvers import solve  # noqa: PLC0415
     from libra_opt.verification import verify  # noqa: PLC0415
 
@@ -63,28 +64,41 @@ def allocate(state: State) -> Plan:
     ledger = state.ledger.with_forecast(expected)
     program = encode(state, ledger)
     faults: list[str] = []
-    for options in (state.options, state.options.replace({"backend": "greedy"})):
+    for options in _attempts(state.options):
         solution = solve(program, options)
-        decoded = decode(state, ledger, solution.program, solution.choice)
+        outlook, told = look_ahead(state, ledger, solution) if options.lookahead > 1 else (None, "")
+        decoded = decode(state, ledger, solution.program, outlook.choice if outlook else solution.choice)
+        ahead = write_ahead(state, ledger, outlook, decoded.jobs) if outlook else None
         plan = Plan(
             state_digest=state.digest,
             period=state.period,
-            jobs=decoded.jobs,
-            certificate=_certify(decoded.score, solution, state.options),
+            jobs=ahead.jobs if ahead else decoded.jobs,
+            certificate=_certify(decoded.score, solution, state.options, ahead.horizon if ahead else None),
             utilisation=decoded.utilisation,
             prices=shadow_prices(ledger, solution.program, solution.prices) if solution.prices else (),
             forecast=describe(state, expected),
-            warnings=(*ledger.warnings, *faults),
+            ahead=ahead.periods if ahead else (),
+            warnings=(*ledger.warnings, *([told] if told else []), *faults),
         )
         report = verify(state, plan)
         if report.holds:
             return plan
         broken = "; ".join(f"{fault.rule} {fault.where}: {fault.message}" for fault in report.broken[:5])
-        faults.append(f"our fault, please report this state: the plan of {options.backend} broke its own rules and was withheld ({broken})")
+        faults.append(f"our fault, please report this state: the plan of {options.backend}{_looking(options)} broke its own rules and was withheld ({broken})")
     raise BrokenPlanError(" / ".join(faults))
 
 
-def _certify(score: "Score", solution: "Solution", options: Options) -> Certificate:
+def _attempts(options: Options) -> tuple[Options, ...]:
+    """Return the options to plan with, one after the other until a plan holds."""
+    alone = options.replace({"lookahead": 1}) if options.lookahead > 1 else options
+    return (*((options,) if options.lookahead > 1 else ()), alone, alone.replace({"backend": "greedy"}))
+
+
+def _looking(options: Options) -> str:
+    return f" over {options.lookahead} periods" if options.lookahead > 1 else ""
+
+
+def _certify(score: "Score", solution: "Solution", options: Options, horizon: Horizon | None) -> Certificate:
     bounds = _rounded(score, solution.bounds)
     gap = (bounds.value - score.value) / max(abs(bounds.value), abs(score.value), 1e-9)
     is_kept = (score.lost, score.over_seconds) == (bounds.lost, bounds.over_seconds)
@@ -101,7 +115,7 @@ def _certify(score: "Score", solution: "Solution", options: Options) -> Certific
         Tier(name="value", objective=score.value, bound=bounds.value),
     )
     limit = None if status in ("optimal", "within_gap") else solution.limit
-    return Certificate(status=status, objective=score.value, bound=bounds.value, gap=gap, backend=solution.backend, limit=limit, tiers=tiers)
+    return Certificate(status=status, objective=score.value, bound=bounds.value, gap=gap, backend=solution.backend, limit=limit, tiers=tiers, horizon=horizon)
 
 
 def _rounded(score: "Score", bounds: "Bounds") -> "Bounds":

@@ -48,6 +48,9 @@ def show_plan(name: str, state: State, plan: Plan, limit: int | None) -> None:
     console.print()
     console.print(_utilisation(state, plan))
     console.print()
+    if plan.ahead:
+        console.print(_ahead(plan, plan.jobs if limit is None else plan.jobs[:limit]))
+        console.print()
     for line in certificate_lines(plan.certificate):
         console.print(Text(line))
     for warning in plan.warnings:
@@ -66,6 +69,12 @@ def certificate_lines(certificate: Certificate) -> list[str]:
     }[certificate.status]
     limit = f" Limit hit: {certificate.limit}." if certificate.limit else ""
     lines = [f"{proven} Back-end: {certificate.backend}.{limit}"]
+    horizon = certificate.horizon
+    if horizon is not None:
+        lines.append(
+            f"Looking ahead {horizon.periods} periods, {horizon.status.replace('_', ' ')}: worth {horizon.objective:.6f} together, and no plan of them is "
+            f"above {horizon.bound:.6f} (gap {100 * horizon.gap:.4f} %); the line above speaks of the first period alone."
+        )
     lines += [_TIERS[tier.name].format(tier.objective, tier.bound) for tier in certificate.tiers if tier.name in _TIERS and tier.objective > 0]
     return lines
 
@@ -122,6 +131,19 @@ def _change(resource: Resource, before: int, after: int) -> Text:
     if before == after:
         return Text(new, style="dim")
     return Text(f"{float(before * resource.step):g} → {new}")
+
+
+def _ahead(plan: Plan, shown_jobs: Sequence[PlannedJob]) -> Table:
+    """Show the service of every job in the periods planned together, and where it holds nothing."""
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table.add_column("looking ahead", overflow="fold")
+    for index in (plan.period.index, *(period.index for period in plan.ahead)):
+        table.add_column(f"period {index}", justify="right", no_wrap=True)
+    later = [{job.id: job.service for job in period.jobs} for period in plan.ahead]
+    for job in shown_jobs:
+        services = (job.service if job.stages else None, *(period.get(job.id) for period in later))
+        table.add_row(Text(printable(job.id)), *(Text("-" if service is None else f"{100 * service:.1f} %") for service in services))
+    return table
 
 
 def _utilisation(state: State, plan: Plan) -> Table:

@@ -8,7 +8,7 @@ from libra_opt.domain.job import Allocation, Job, PreemptionCost, Rates, Stage
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.observation import Observation
 from libra_opt.domain.options import ForecastOptions, Options
-from libra_opt.domain.plan import Certificate, Forecasted, Plan, PlannedJob, PlannedStage, Price, Reason, Tier
+from libra_opt.domain.plan import AheadJob, AheadPeriod, Certificate, Forecasted, ForecastedAhead, Horizon, Plan, PlannedJob, PlannedStage, Price, Reason, Tier
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 from libra_opt.domain.state import About, Period, State
 from libra_opt.domain.workload import CapacityChange, ObservationNoise, Part, Restart, Step, Workload, WorkloadJob, WorkloadStage
@@ -16,6 +16,8 @@ from libra_opt.domain.workload import CapacityChange, ObservationNoise, Part, Re
 __all__ = [
     "DEFAULT_RESOURCES",
     "About",
+    "AheadJob",
+    "AheadPeriod",
     "Allocation",
     "Amounts",
     "CapacityChange",
@@ -23,6 +25,8 @@ __all__ = [
     "Forecast",
     "ForecastOptions",
     "Forecasted",
+    "ForecastedAhead",
+    "Horizon",
     "Job",
     "Ledger",
     "Observation",

@@ -1,7 +1,7 @@
 """The JSON door: a document becomes a state or a plan, or every fault in it is named with its path."""
 
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, from_json
@@ -30,6 +30,9 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 
 _FORMATS: Final = {STATE_FORMAT: "state", PLAN_FORMAT: "plan", WORKLOAD_FORMAT: "workload"}
 
+_NOTHING_AHEAD: Final[Any] = {"ahead": True, "certificate": {"horizon": True}, "forecast": {"__all__": {"ahead": True}}}
+"""Fields of a plan that does not look ahead."""
+
 _Document = TypeVar("_Document", bound=Value)
 
 
@@ -55,14 +58,19 @@ def read_workload(text: str | bytes, source: str = "workload") -> Workload:
 
 
 def write(document: Value) -> str:
-    """Return a state or a plan as JSON, fields in a fixed order; what a state left out is left out again (but never its `format`), a plan is written whole."""
+    """Return a state or a plan as JSON, fields in a fixed order; what a state left out is left out again (but never its `format`), a plan is written whole.
+
+    What only looking ahead writes into a plan is left out of one that does not.
+    """
     if "format" in type(document).model_fields and "format" not in document.model_fields_set:
         document = document.model_copy(update={"format": type(document).model_fields["format"].default})
     return _write_given(document)
 
 
 def _write_given(document: Value) -> str:
-    return document.model_dump_json(exclude_unset=not isinstance(document, Plan))
+    if not isinstance(document, Plan):
+        return document.model_dump_json(exclude_unset=True)
+    return document.model_dump_json(exclude=None if document.ahead else _NOTHING_AHEAD)
 
 
 def digest(state: State) -> str:

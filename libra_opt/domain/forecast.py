@@ -21,6 +21,8 @@ class StageForecast:
         How it was forecast.
     why
         What it rests on, a sentence for people.
+    ahead
+        Demand and intensities of the periods after the next one, where they were asked for; the need holds for all.
     """
 
     demand: tuple[int, ...]
@@ -28,6 +30,7 @@ class StageForecast:
     intensity: tuple[float, ...]
     method: str
     why: str = field(default="", compare=False)
+    ahead: tuple[tuple[tuple[int, ...], tuple[float, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

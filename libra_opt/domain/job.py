@@ -9,6 +9,7 @@ from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.base import Either, Flag, Name, NonNegative, Numerous, Real, Seconds, Share, Time, Value, WholeNumber
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.observation import LONGEST_HISTORY, Sample
+from libra_opt.domain.options import LONGEST_LOOK
 from libra_opt.domain.quantity import LIMIT
 
 __all__ = ["Allocation", "Job", "JobFields", "PreemptionCost", "Rates", "Stage", "StageFields"]
@@ -19,6 +20,7 @@ _Unit = Annotated[
     Annotated[int, WholeNumber(1, LIMIT - 1)] | Amounts, Either("is not a whole number of cards from 1 to 2^63 - 1, nor an object of amounts by resource")
 ]
 _Pools = Annotated[Annotated[tuple[Name, ...], Field(max_length=10_000, fail_fast=True)] | FrozenMapping[Name, _Speed], Either()]
+_Ahead = Annotated[tuple[Amounts, ...], Field(max_length=LONGEST_LOOK - 1, fail_fast=True)]
 _History = Annotated[tuple[Sample, ...], Field(max_length=LONGEST_HISTORY, fail_fast=True)]
 
 
@@ -81,6 +83,9 @@ class StageFields(Numerous):
         Gang granularity per resource (R8); a plain number means cards of `gpu`.
     demand
         What the stage can use in the next period at full service. For an incompressible resource it is the need, unless `need` says.
+    demand_ahead
+        The demand of the periods after the next one, at most 63, read as `demand` is; for `Options.lookahead`, and where that is longer the last is
+        held. Only beside `demand`.
     history
         What was observed instead of `demand`, oldest first, one entry per period (at most 10,000): usage per resource, null where nothing was
         measured; or an object with `usage` and what else was observed.
@@ -100,6 +105,7 @@ class StageFields(Numerous):
     max_quota: Amounts = Amounts()
     unit: _Unit | None = None
     demand: Amounts | None = None
+    demand_ahead: _Ahead = ()
     history: _History | None = None
     demand_intensity: Annotated[tuple[Share, ...], Field(max_length=1000, fail_fast=True)] = ()
     need: Amounts | None = None
@@ -144,6 +150,9 @@ class JobFields(Numerous):
         Seconds on the caller's clock.
     remaining
         Seconds of full service left.
+    remaining_work
+        What is left in the unit of its worth, for a job whose demand changes: tokens (trajectories, steps) where it states that rate, else cards
+        x periods. Only looking ahead reads it, and takes it before `remaining`.
     rates
         Its progress, where the policy counts it.
     coupling
@@ -161,6 +170,7 @@ class JobFields(Numerous):
     submitted: Time | None = None
     deadline: Time | None = None
     remaining: NonNegative | None = None
+    remaining_work: NonNegative | None = None
     rates: Rates = Rates()
     coupling: Literal["pipelined"] = "pipelined"
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import gt, mul
-from typing import Final
+from typing import Final, TypeAlias
 
 from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.cluster import Pool, Queue
@@ -22,10 +22,13 @@ from libra_opt.domain.quantity import LIMIT, UNLIMITED, WrittenAmount, exact, pa
 from libra_opt.domain.resource import Resource
 from libra_opt.domain.vectors import Vector, Vectors
 
-__all__ = ["CARDS", "CARD_MEMORY", "Ledger", "Location", "enter"]
+__all__ = ["CARDS", "CARD_MEMORY", "Ledger", "Location", "Moment", "enter"]
 
 CARDS, CARD_MEMORY = "gpu", "gpu_mem"
 """The resources that R8's plain units and R9's memory per card speak of."""
+
+Moment: TypeAlias = tuple[Vector, Vector, tuple[float, ...]]
+"""Demand, need and intensities of a stage in one period."""
 
 _STAGE_FIELDS: Final = frozenset(StageFields.model_fields)
 
@@ -60,6 +63,8 @@ class Ledger:
         ``[s]``: equally likely factors on the demand (empty: certain), and the points (share, service) of an own service curve or None.
     uncertain
         Stages whose demand is to be forecast from their history.
+    ahead
+        Of stages that tell more than the next period: `demand`, `need` and `intensity` of every period after it.
     """
 
     resources: tuple[Resource, ...]
@@ -89,6 +94,7 @@ class Ledger:
     intensity: list[tuple[float, ...]] = field(default_factory=list)
     curve: list[Curve | None] = field(default_factory=list)
     uncertain: list[int] = field(default_factory=list)
+    ahead: dict[int, tuple[Moment, ...]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -119,6 +125,19 @@ class Ledger:
         demand, need, intensity = list(self.demand), list(self.need), list(self.intensity)
         for s, expected in forecast.stages:
             demand[s], need[s], intensity[s] = expected.demand, expected.need, expected.intensity
+        ahead = self.ahead | {s: tuple((wished, told.need, factors) for wished, factors in told.ahead) for s, told in forecast.stages if told.ahead}
+        return replace(self, demand=demand, need=need, intensity=intensity, ahead=ahead)
+
+    def later(self, step: int) -> "Ledger":
+        """Return the ledger of the period `step` periods after the next one: what a stage tells of it, else the last it tells of.
+
+        What stages hold is still what they hold now.
+        """
+        if not step or not self.ahead:
+            return self
+        demand, need, intensity = list(self.demand), list(self.need), list(self.intensity)
+        for s, moments in self.ahead.items():
+            demand[s], need[s], intensity[s] = moments[min(step, len(moments)) - 1]
         return replace(self, demand=demand, need=need, intensity=intensity)
 
 
@@ -178,7 +197,7 @@ class _Entry:
                 self._fault((*loc, i, key), f"{name!r} is taken by {loc[-1]}[{seen[name]}]; give each its own")
             seen.setdefault(name, i)
 
-    def _vector(self, loc: Location, name: str, amounts: Amounts, default: Vector, vectors: Vectors) -> Vector:
+    def _vector(self, loc: Location, name: str | int, amounts: Amounts, default: Vector, vectors: Vectors) -> Vector:
         if not amounts:
             return default
         try:
@@ -286,6 +305,9 @@ class _Entry:
         unit = self.ones if stage.unit is None else self._unit(loc, stage.unit)
         self._check_quotas(loc, stage, lo, hi, unit)
         demand, need = self._demand(loc, stage)
+        if stage.demand_ahead:
+            self._check_ahead((*loc, "demand_ahead"), stage)
+            ledger.ahead[len(ledger.lo)] = tuple(self._moment(loc, t, stage, need, hi) for t in range(len(stage.demand_ahead)))
         if hi is not self.free and any(map(gt, need, hi)):
             names = ", ".join(self.resources[r].name for r in range(len(need)) if need[r] > hi[r])
             ledger.warnings.append(f"{path_of(loc)} ({job.id!r}): the need of {names} is above max_quota and was cut to it; the stage may run out of memory")
@@ -355,6 +377,21 @@ class _Entry:
                     message = "is compressible, and a need covers incompressible resources only; write it as min_quota"
                     self._fault((*loc, "need", name), message, "resources")
         return tuple(map(mul, wished, self.compressible)), tuple(map(mul, needed, self.incompressible))
+
+    def _check_ahead(self, loc: Location, stage: StageFields) -> None:
+        if stage.history is not None:
+            self._fault(loc, "history is given as well, and what is to come is forecast from it; leave out one of the two")
+        elif stage.demand is None:
+            self._fault(loc, "goes on from demand, which is not given; give the next period's demand as well, or leave this out")
+
+    def _moment(self, loc: Location, t: int, stage: StageFields, stated: Vector, hi: Vector) -> Moment:
+        """Return what a stage tells of a later period, given the need it states for all."""
+        wished = self._vector((*loc, "demand_ahead"), t, stage.demand_ahead[t], self.zeros, self.rounded_up)
+        need = list(map(mul, wished, self.incompressible))
+        for name in stage.need or ():
+            if name in self.index:
+                need[self.index[name]] = stated[self.index[name]]
+        return tuple(map(mul, wished, self.compressible)), tuple(map(min, need, hi)), stage.demand_intensity
 
     def _check_history(self, loc: Location, stage: StageFields) -> None:
         if stage.demand is not None:

@@ -1,10 +1,13 @@
 """How a plan is to be made: objective, back-end, gap, effort and the price of moving."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from libra_opt.domain.base import Flag, NonNegative, Real, Value, WholeNumber
 
-__all__ = ["BackendName", "ForecastMethod", "ForecastOptions", "Options"]
+__all__ = ["LONGEST_LOOK", "BackendName", "ForecastMethod", "ForecastOptions", "Options"]
+
+LONGEST_LOOK: Final = 64
+"""Most periods that are planned together."""
 
 BackendName = Literal["auto", "cp_sat", "lp_relaxation", "greedy"]
 ForecastMethod = Literal[
@@ -65,6 +68,8 @@ class Options(Value):
         Hand out what remains of freely following resources (R14).
     forecast
         How demand and need are forecast from histories.
+    lookahead
+        How many periods are planned together, of which the first is committed (receding horizon); 1 plans the next period alone.
     """
 
     objective: Literal["weighted_throughput"] = "weighted_throughput"
@@ -78,3 +83,4 @@ class Options(Value):
     priority_base: Annotated[float, Real(1, 100)] = 10
     spare: Flag = True
     forecast: ForecastOptions = ForecastOptions()
+    lookahead: Annotated[int, WholeNumber(1, LONGEST_LOOK)] = 1

@@ -1,18 +1,38 @@
 """What is answered: a plan, its certificate, and why each job got what it got."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from libra_opt.domain.amounts import Amounts
-from libra_opt.domain.base import Finite, Name, Real, Text, Value
+from libra_opt.domain.base import Finite, Name, Natural, Real, Text, Value, WholeNumber
 from libra_opt.domain.frozen import FrozenMapping
-from libra_opt.domain.options import BackendName
+from libra_opt.domain.options import LONGEST_LOOK, BackendName
 from libra_opt.domain.state import Period
 
-__all__ = ["PLAN_FORMAT", "Action", "Certificate", "Forecasted", "Plan", "PlannedJob", "PlannedStage", "Price", "Reason", "Status", "Tier"]
+__all__ = [
+    "DISCOUNT",
+    "PLAN_FORMAT",
+    "Action",
+    "AheadJob",
+    "AheadPeriod",
+    "Certificate",
+    "Forecasted",
+    "ForecastedAhead",
+    "Horizon",
+    "Plan",
+    "PlannedJob",
+    "PlannedStage",
+    "Price",
+    "Reason",
+    "Status",
+    "Tier",
+]
 
 PLAN_FORMAT = "libra-opt/plan/1"
+
+DISCOUNT: Final = 0.995
+"""What value is worth, looking ahead, that comes one period later: so little less that of equal plans the one that works now is taken."""
 
 Action = Literal["admit", "keep", "grow", "shrink", "reshape", "migrate", "evict", "queue"]
 _Many = Field(max_length=10_000_000, fail_fast=True)
@@ -94,6 +114,30 @@ class Tier(Value):
     bound: Finite
 
 
+class Horizon(Value):
+    """How good a plan is that looks ahead: what all its periods are worth together, see `models/lookahead.md`.
+
+    Attributes
+    ----------
+    periods
+        How many are planned together, the committed one among them.
+    discount
+        What value is worth that comes one period later.
+    status
+        As of the certificate: ``optimal``, ``within_gap`` of the gap asked for, or ``feasible``.
+    objective, bound, gap
+        Discounted value of all periods, the most that any plan of them can reach that is no worse in tiers 1 to 3 of the first, and the relative
+        difference.
+    """
+
+    periods: Annotated[int, WholeNumber(2, LONGEST_LOOK)]
+    discount: Annotated[float, Real(0, 1)]
+    status: Literal["optimal", "within_gap", "feasible"]
+    objective: Finite
+    bound: Finite
+    gap: _Score
+
+
 class Certificate(Value):
     """How good the plan is, and how that is known.
 
@@ -111,6 +155,9 @@ class Certificate(Value):
         Who solved.
     tiers
         All tiers of the strict order.
+    horizon
+        The same for all periods of a plan that looks ahead, which may serve the first period less than it could; the fields above speak of the first
+        period alone. Left out otherwise.
     """
 
     status: Status
@@ -120,6 +167,7 @@ class Certificate(Value):
     backend: BackendName
     limit: Literal["effort"] | None = None
     tiers: Annotated[tuple[Tier, ...], Field(max_length=4, fail_fast=True)] = ()
+    horizon: Horizon | None = None
 
 
 class Price(Value):
@@ -139,6 +187,19 @@ class Price(Value):
     price: Finite
 
 
+class ForecastedAhead(Value):
+    """What was forecast for a stage in one period after the next.
+
+    Attributes
+    ----------
+    demand, demand_intensity
+        As in a stage of a state.
+    """
+
+    demand: Amounts
+    demand_intensity: Annotated[tuple[_Score, ...], Field(max_length=1000, fail_fast=True)]
+
+
 class Forecasted(Value):
     """What was forecast for a stage that brought a history.
 
@@ -152,6 +213,8 @@ class Forecasted(Value):
         As in a stage of a state.
     why
         What the forecast rests on, a sentence for people.
+    ahead
+        The periods after the next one, where the plan looks ahead; the need holds for all of them. Left out otherwise.
     """
 
     job: Name
@@ -161,6 +224,40 @@ class Forecasted(Value):
     demand_intensity: Annotated[tuple[_Score, ...], Field(max_length=1000, fail_fast=True)]
     need: Amounts
     why: Text = ""
+    ahead: Annotated[tuple[ForecastedAhead, ...], Field(max_length=LONGEST_LOOK - 1, fail_fast=True)] = ()
+
+
+class AheadJob(Value):
+    """What a job is to hold in a period after the next.
+
+    Attributes
+    ----------
+    id
+        The job.
+    service
+        Served share of its demand in that period, 0..1.
+    stages
+        What its stages hold.
+    """
+
+    id: Name
+    service: _Score
+    stages: Annotated[tuple[PlannedStage, ...], Field(max_length=64, fail_fast=True)]
+
+
+class AheadPeriod(Value):
+    """A period after the next, as the plan expects it; it commits to nothing.
+
+    Attributes
+    ----------
+    index
+        Number of the period.
+    jobs
+        The jobs that run, in the order of the state.
+    """
+
+    index: Natural
+    jobs: Annotated[tuple[AheadJob, ...], Field(max_length=1_000_000, fail_fast=True)]
 
 
 class Plan(Value):
@@ -184,6 +281,8 @@ class Plan(Value):
         Shadow prices of the shared limits.
     forecast
         What was forecast.
+    ahead
+        The periods after the next one, where the plan looks ahead. Left out otherwise.
     warnings
         What the caller should know.
     """
@@ -196,4 +295,5 @@ class Plan(Value):
     utilisation: FrozenMapping[Text, FrozenMapping[Text, Finite]] = FrozenMapping()
     prices: Annotated[tuple[Price, ...], _Many] = ()
     forecast: Annotated[tuple[Forecasted, ...], _Many] = ()
+    ahead: Annotated[tuple[AheadPeriod, ...], Field(max_length=LONGEST_LOOK - 1, fail_fast=True)] = ()
     warnings: Annotated[tuple[Text, ...], _Many] = ()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.forecast import Forecast
 from libra_opt.domain.ledger import Ledger
-from libra_opt.domain.plan import Forecasted
+from libra_opt.domain.plan import Forecasted, ForecastedAhead
 from libra_opt.domain.quantity import WrittenAmount
 from libra_opt.domain.state import State
 from libra_opt.forecast.demand import Demand
@@ -44,6 +44,7 @@ def describe(state: State, forecast: Forecast) -> tuple[Forecasted, ...]:
             demand_intensity=expected[s].intensity,
             need=amounts(expected[s].need, compressible=False),
             why=expected[s].why,
+            ahead=tuple(ForecastedAhead(demand=amounts(demand, compressible=True), demand_intensity=factors) for demand, factors in expected[s].ahead),
         )
         for job, rows in zip(state.jobs, state.ledger.stage_of, strict=True)
         if any(s in expected for s in rows)

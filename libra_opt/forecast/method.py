@@ -28,11 +28,14 @@ class Outlook:
         (R6). A row of ones is a demand taken as certain.
     leading
         Which method leads for each stage, where several are combined; else empty.
+    ahead
+        `demand` and `intensity` of each period after the next, as many as were asked for; empty where what is said of the next holds for them.
     """
 
     demand: NDArray[np.int64]
     intensity: NDArray[np.float64]
     leading: tuple[str, ...] = ()
+    ahead: tuple[tuple[NDArray[np.int64], NDArray[np.float64]], ...] = ()
 
 
 class Method(Protocol):

@@ -35,26 +35,45 @@ class Quantiles:
     The demand is the median; more, where the highest quantile would else be beyond `LARGEST_RATIO` times it. The intensities are the quantiles over
     the demand, the mean over the compressible resources that have one, as R6 scales all of them by one factor. Where the newest period was held back by
     its allocation, the demand estimated for it is the least, unless what leads the forecast knows what comes after (the job's own steps, the season).
+
+    Attributes
+    ----------
+    name
+        Which method predicts.
+    horizon
+        Over how many periods the next one's quantiles are averaged.
+    lookahead
+        How many periods are told of in all, each of those after the next by its own quantiles.
     """
 
     name: str = "auto"
     horizon: int = 1
+    lookahead: int = 1
 
     def predict(self, observations: Observations, demand: Demand) -> Outlook:
         """Return demand and intensities, these rounded to three decimals (they carry no more)."""
-        n_stages, n_resources, n_periods = demand.values.shape
         last = observations.last()[:, observations.compressible].reshape(-1)
-        values = _without_spike(demand.values.reshape(-1, n_periods), last)
-        predicted = predict_quantiles(_series(values, observations.signals), PROBABILITIES, horizon=self.horizon, method=self.name)
-        quantiles = _at_least(predicted.values.mean(axis=1), np.where(_expects_change(predicted.methods), 0, demand.last_raised.reshape(-1)))
-        quanta = whole(np.maximum(quantiles[:, _MIDDLE], quantiles[:, -1] / LARGEST_RATIO), last)
-        whole_demand = np.zeros((n_stages, len(observations.compressible)), dtype=np.int64)
-        whole_demand[:, observations.compressible] = quanta.reshape(n_stages, n_resources)
-        ratios = np.minimum(quantiles / np.maximum(quanta, 1)[:, None], LARGEST_RATIO).reshape(n_stages, n_resources, len(PROBABILITIES))
-        wanted = (quanta > 0).reshape(n_stages, n_resources, 1)
-        intensity = np.round((ratios * wanted).sum(axis=1) / np.maximum(wanted.sum(axis=1), 1), _DECIMALS)
-        intensity[~intensity.any(axis=1) | (np.abs(intensity - 1) <= _CERTAIN).all(axis=1)] = 1
-        return Outlook(whole_demand, intensity, _leading(predicted.methods, np.asarray(~np.isnan(demand.values).all(axis=2))))
+        values = _without_spike(demand.values.reshape(-1, demand.values.shape[2]), last)
+        predicted = predict_quantiles(_series(values, observations.signals), PROBABILITIES, horizon=max(self.horizon, self.lookahead), method=self.name)
+        next_period = _at_least(
+            predicted.values[:, : self.horizon].mean(axis=1), np.where(_expects_change(predicted.methods), 0, demand.last_raised.reshape(-1))
+        )
+        told = [next_period, *(predicted.values[:, step] for step in range(1, self.lookahead))]
+        (first, intensity), *ahead = [_planned(observations, quantiles, last) for quantiles in told]
+        return Outlook(first, intensity, _leading(predicted.methods, np.asarray(~np.isnan(demand.values).all(axis=2))), tuple(ahead))
+
+
+def _planned(observations: Observations, quantiles: NDArray[np.float64], last: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return demand and intensities of one period from its predicted quantiles."""
+    n_stages, n_resources = len(observations.quanta), int(observations.compressible.sum())
+    quanta = whole(np.maximum(quantiles[:, _MIDDLE], quantiles[:, -1] / LARGEST_RATIO), last)
+    whole_demand = np.zeros((n_stages, len(observations.compressible)), dtype=np.int64)
+    whole_demand[:, observations.compressible] = quanta.reshape(n_stages, n_resources)
+    ratios = np.minimum(quantiles / np.maximum(quanta, 1)[:, None], LARGEST_RATIO).reshape(n_stages, n_resources, len(PROBABILITIES))
+    wanted = (quanta > 0).reshape(n_stages, n_resources, 1)
+    intensity = np.round((ratios * wanted).sum(axis=1) / np.maximum(wanted.sum(axis=1), 1), _DECIMALS)
+    intensity[~intensity.any(axis=1) | (np.abs(intensity - 1) <= _CERTAIN).all(axis=1)] = 1
+    return whole_demand, intensity
 
 
 def _expects_change(methods: tuple[str, ...]) -> NDArray[np.bool_]:

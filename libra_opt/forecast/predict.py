@@ -15,7 +15,7 @@ from libra_opt.domain.state import State
 from libra_opt.forecast.demand import demand_of
 from libra_opt.forecast.describe import describe_block
 from libra_opt.forecast.last_value import LastValue
-from libra_opt.forecast.method import Method
+from libra_opt.forecast.method import Method, Outlook
 from libra_opt.forecast.need import STATED, Cover, cover
 from libra_opt.forecast.observations import Observations, observe
 from libra_opt.forecast.outlook import Quantiles
@@ -46,7 +46,7 @@ def forecast(state: State) -> Forecast:
         return Forecast()
     stages = _stages(state)
     histories = [stages[s].history or () for s in ledger.uncertain]
-    method: Method = LastValue() if options.method == "last_value" else Quantiles(options.method, options.horizon)
+    method: Method = LastValue() if options.method == "last_value" else Quantiles(options.method, options.horizon, state.options.lookahead)
     expected: dict[int, StageForecast] = {}
     for observations in observe(histories, ledger.resources, state.period.index):
         rows = [ledger.uncertain[i] for i in observations.stages]
@@ -78,7 +78,17 @@ def _block(
         intensity = () if certain[i] else tuple(factors[i])
         if ledger.intensity[s] and not idle[i]:
             intensity = ledger.intensity[s]
-        yield s, StageForecast(tuple(demands[i]), tuple(needs[i]), intensity, *told[i])
+        ahead = tuple((tuple(later), ledger.intensity[s] if ledger.intensity[s] and any(later) else factors) for later, factors in _steps(outlook, i, ledger))
+        yield s, StageForecast(tuple(demands[i]), tuple(needs[i]), intensity, *told[i], ahead)
+
+
+def _steps(outlook: Outlook, i: int, ledger: Ledger) -> Iterator[tuple[list[int], tuple[float, ...]]]:
+    """Yield demand and intensities of a stage in each period after the next."""
+    most = _writable(ledger)
+    for demand, intensity in outlook.ahead:
+        quanta: list[int] = np.minimum(demand[i], most).tolist()
+        factors: list[float] = intensity[i].tolist()
+        yield quanta, tuple(factors) if any(quanta) and any(factor != 1 for factor in factors) else ()
 
 
 def _like_next(observations: Observations, horizon: int) -> Recurrence:

@@ -12,7 +12,7 @@ from libra_opt.domain.options import Options
 from libra_opt.domain.state import State
 from libra_opt.formulation.tables import Tables
 
-__all__ = ["weighted_throughput"]
+__all__ = ["weighted_throughput", "work"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -35,12 +35,16 @@ def weighted_throughput(state: State, ledger: Ledger, tables: Tables) -> _Floats
         Worth of one fully served period, in canonical order, shape ``(n_jobs,)``, never negative; see "Worth" in `models/allocation.md`.
     """
     options, order = state.options, tables.job_order
-    rates = [_rate(job, options, state.period.seconds) for job in state.jobs]
-    rate = np.array([np.nan if stated is None else stated for stated in rates], dtype=np.float64)[order]
-    work = np.where(np.isnan(rate), _work(ledger, tables), rate)
     weight = np.array([job.weight for job in state.jobs], dtype=np.float64)[order]
     priority = np.array([job.priority for job in state.jobs], dtype=np.float64)[order]
-    return np.asarray(weight * options.priority_base**priority * work)
+    return np.asarray(weight * options.priority_base**priority * work(state, ledger, tables))
+
+
+def work(state: State, ledger: Ledger, tables: Tables) -> _Floats:
+    """Return the work in one fully served period of every job, its rate or what its demand counts for, in canonical order, shape ``(n_jobs,)``."""
+    rates = [_rate(job, state.options, state.period.seconds) for job in state.jobs]
+    rate = np.array([np.nan if stated is None else stated for stated in rates], dtype=np.float64)[tables.job_order]
+    return np.where(np.isnan(rate), _work(ledger, tables), rate)
 
 
 def _rate(job: Job, options: Options, period_seconds: float) -> float | None:

@@ -145,7 +145,7 @@ def _moment(plant: Plant, observer: Observer, period: int, seconds: float) -> Mo
     arrived = plant.arrived()
     states = plant.states
 
-    def make(options, *, is_true=False, weigh=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def make(options, *, is_true=False, weigh=None):  # type: ignore[no-untyped-def]
         return observer.state(period, seconds, options, is_true=is_true, weigh=weigh)
 
     return Moment(

@@ -89,9 +89,7 @@ class Observer:
                 else:
                     self._of(j)[s].append(entry)
 
-    def state(
-        self, period: int, seconds: float, options: Options, *, is_true: bool = False, weigh: Callable[[float, float], float] | None = None
-    ) -> State:
+    def state(self, period: int, seconds: float, options: Options, *, is_true: bool = False, weigh: Callable[[float, float], float] | None = None) -> State:
         """Return the state of this moment (see `StateMaker`)."""
         plant, workload = self._plant, self._workload
         capacity = plant.capacity()
@@ -209,9 +207,7 @@ class Observer:
         for r, name in enumerate(self._names):
             known[r] = max(known[r], usage[r] or 0.0, most.get(name, 0.0))
 
-    def _job(
-        self, j: int, seconds: float, options: Options, *, is_true: bool, weigh: Callable[[float, float], float] | None
-    ) -> Job:
+    def _job(self, j: int, seconds: float, options: Options, *, is_true: bool, weigh: Callable[[float, float], float] | None) -> Job:
         job, state, now = self._workload.jobs[j], self._plant.states[j], self._plant.now
         is_running = state.holding is not None
         weight = job.weight if weigh is None else weigh(job.weight, state.waited)

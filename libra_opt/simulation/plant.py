@@ -244,9 +244,7 @@ class Plant:
             state.pause += job.preemption_cost.migrate_seconds
             return "migrate"
         state.pause += resized
-        changed = any(
-            new is not None and any(c and a != b for c, a, b in zip(self._costly, old.amounts, new.amounts, strict=True)) for old, new in moved
-        )
+        changed = any(new is not None and any(c and a != b for c, a, b in zip(self._costly, old.amounts, new.amounts, strict=True)) for old, new in moved)
         return "resize" if changed else "keep"
 
     def _resize_seconds(self, cost: PreemptionCost, old: Vector, new: Vector) -> float:
@@ -343,9 +341,7 @@ class _Run:
         self.left -= seconds
         if not self.is_wall:
             self._move_on(p, position + pace * seconds)
-        if self.job.work is not None and state.served >= self.job.work * (1 - _ALMOST):
-            self._finish()
-        elif self.is_wall and not self.job.repeats and self.job.work is None and position + seconds >= truth.seconds - _ALMOST:
+        if (self.job.work is not None and state.served >= self.job.work * (1 - _ALMOST)) or (self.is_wall and not self.job.repeats and self.job.work is None and position + seconds >= truth.seconds - _ALMOST):
             self._finish()
 
     def _move_on(self, p: int, position: float) -> None:
@@ -373,9 +369,7 @@ class _Run:
         self.period.is_done = True
 
     def _short(self, p: int) -> list[bool]:
-        return [
-            any(want > have + _ALMOST for have, want in zip(held, need, strict=True)) for held, need in zip(self.held, self.truth.need[p], strict=True)
-        ]
+        return [any(want > have + _ALMOST for have, want in zip(held, need, strict=True)) for held, need in zip(self.held, self.truth.need[p], strict=True)]
 
     def _kill(self, short: list[bool]) -> None:
         """Stop the job where it stands short of memory: what it did since the last checkpoint is gone."""

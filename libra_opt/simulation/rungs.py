@@ -133,4 +133,3 @@ def _levels(ledger: Ledger, rows: Sequence[int]) -> tuple[Fraction, ...]:
         step = (len(levels) - 1) / (MOST_RUNGS - 1)
         levels = sorted({levels[round(i * step)] for i in range(MOST_RUNGS)})
     return tuple(levels)
-

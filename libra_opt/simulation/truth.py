@@ -148,4 +148,3 @@ def _phases(phases: Sequence[tuple[int, str]], ends: Sequence[float]) -> tuple[t
         same = p + 1 < len(ends) and phases[p] == phases[p + 1]
         stops[p] = stops[p + 1] if same else ends[p]
     return tuple(begins), tuple(stops)
-

@@ -20,7 +20,7 @@ _Indices = npt.NDArray[np.intp]
 _Flags = npt.NDArray[np.bool_]
 
 _MOST_PER_JOB = 40
-"""Most columns of one job, the best; at every stage on the way too, so that pools of many stages do not multiply."""
+"""Most columns of one job unless more are asked for."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Columns:
         return selected
 
 
-def near_best(program: Program, priced: Priced, slack: _Floats, keep: Choice | None = None) -> Columns:
+def near_best(program: Program, priced: Priced, slack: _Floats, keep: Choice | None = None, most: int = _MOST_PER_JOB) -> Columns:
     """Return the columns within `slack` of their job's best.
 
     Parameters
@@ -132,8 +132,10 @@ def near_best(program: Program, priced: Priced, slack: _Floats, keep: Choice | N
         In value, shape ``(n_jobs,)``.
     keep
         A choice whose columns are there whatever they are worth.
+    most
+        Most columns of one job, the best; at every stage on the way too, so that pools of many stages do not multiply.
     """
-    job, cells = _combinations(program, priced, slack)
+    job, cells = _combinations(program, priced, slack, most)
     every = np.arange(program.n_jobs)
     jobs, parts = [job, every], [cells, np.full((program.n_jobs, cells.shape[1]), -1, dtype=np.intp)]
     if keep is not None:
@@ -155,7 +157,7 @@ def _padded(program: Program, choice: Choice, width: int) -> _Indices:
     return table
 
 
-def _combinations(program: Program, priced: Priced, slack: _Floats) -> tuple[_Indices, _Indices]:
+def _combinations(program: Program, priced: Priced, slack: _Floats, most: int) -> tuple[_Indices, _Indices]:
     """Return jobs and cells of the columns of running jobs, stage by stage: shapes ``(n,)`` and ``(n, most_stages)``."""
     bundles, n_stages = program.bundles, np.diff(program.first_stage)
     width = int(n_stages.max(initial=1))
@@ -176,18 +178,18 @@ def _combinations(program: Program, priced: Priced, slack: _Floats) -> tuple[_In
         level, cells = level[origin], cells[origin]
         loss = loss[origin] + (np.append(extra, 0.0)[cell] if program.n_cells else 0.0)
         cells[:, s] = cell
-        kept = _best_of_each(bundles.job[level], loss, slack)
+        kept = _best_of_each(bundles.job[level], loss, slack, most)
         level, loss, cells = level[kept], loss[kept], cells[kept]
     return bundles.job[level], cells
 
 
-def _best_of_each(job: _Indices, loss: _Floats, slack: _Floats) -> _Indices:
-    """Return, in order, the indices of those within the slack, at most `_MOST_PER_JOB` of a job."""
+def _best_of_each(job: _Indices, loss: _Floats, slack: _Floats, most: int) -> _Indices:
+    """Return, in order, the indices of those within the slack, at most so many of a job."""
     order = np.lexsort((np.arange(len(job)), loss, job))
     order = order[loss[order] <= slack[job[order]]]
     sorted_job = job[order]
     rank = np.arange(len(order)) - np.searchsorted(sorted_job, sorted_job)
-    return np.sort(order[rank < _MOST_PER_JOB])
+    return np.sort(order[rank < most])
 
 
 def _valued(program: Program, job: _Indices, cells: _Indices) -> Columns:

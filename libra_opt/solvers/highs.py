@@ -135,13 +135,16 @@ class Integer:
         0 or 1, shape ``(n_columns,)``.
     iterations
         Simplex iterations it took.
+    is_proven
+        Whether the gap asked for was reached.
     """
 
     columns: npt.NDArray[np.bool_] = field(repr=False)
     iterations: int
+    is_proven: bool = False
 
 
-def solve_integer(program: Linear, start: npt.NDArray[np.bool_], n_nodes: int, gap: float) -> Integer:
+def solve_integer(program: Linear, start: npt.NDArray[np.bool_] | _Floats, n_nodes: int, gap: float, n_whole: int | None = None) -> Integer:
     """Search a program whose columns are 0 or 1, from a feasible start; the answer is the start where nothing better was found.
 
     Parameters
@@ -150,12 +153,17 @@ def solve_integer(program: Linear, start: npt.NDArray[np.bool_], n_nodes: int, g
         Most nodes of the search tree.
     gap
         Relative gap that ends the search.
+    n_whole
+        How many of the columns, the first, are 0 or 1, and the answer tells of; all unless given. Where it is given, `is_proven` can be relied on.
     """
-    from highspy import HighsSolution, HighsVarType, kSolutionStatusFeasible  # noqa: PLC0415
+    from highspy import HighsModelStatus, HighsSolution, HighsVarType, kSolutionStatusFeasible  # noqa: PLC0415
 
     scale = max(1e-300, float(np.abs(program.gain).max(initial=0.0)))
-    options = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9}
-    highs = _open(program, options, scale, HighsVarType.kInteger)
+    options: dict[str, int | float | str] = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9}
+    if n_whole is not None:
+        options["presolve"] = "off"  # with a start, presolve of HiGHS 1.16 cuts off better plans and then calls the start optimal
+    n_whole = len(start) if n_whole is None else n_whole
+    highs = _open(program, options, scale, [HighsVarType.kInteger] * n_whole + [HighsVarType.kContinuous] * (len(start) - n_whole))
     begin = HighsSolution()
     begin.col_value = start.astype(np.float64).tolist()
     highs.setSolution(begin)
@@ -163,10 +171,11 @@ def solve_integer(program: Linear, start: npt.NDArray[np.bool_], n_nodes: int, g
     about = highs.getInfo()
     found = np.array(highs.getSolution().col_value) > 0.5
     is_found = about.primal_solution_status == kSolutionStatusFeasible and len(found) == len(start)
-    return Integer(found if is_found else start, int(max(0, about.simplex_iteration_count)))
+    is_proven = is_found and highs.getModelStatus() == HighsModelStatus.kOptimal
+    return Integer((found if is_found else start > 0.5)[:n_whole], int(max(0, about.simplex_iteration_count)), is_proven)
 
 
-def _open(program: Linear, options: "Mapping[str, int | float | str]", scale: float, kind: Any = None) -> Any:
+def _open(program: Linear, options: "Mapping[str, int | float | str]", scale: float, kinds: Any = None) -> Any:
     from highspy import HighsLp, MatrixFormat, kHighsInf  # noqa: PLC0415
     from highspy._core import _Highs  # noqa: PLC0415 - the wrapper around it prints on standard output when it is made
 
@@ -181,7 +190,7 @@ def _open(program: Linear, options: "Mapping[str, int | float | str]", scale: fl
     lp.row_upper_ = np.where(np.isinf(program.high), kHighsInf, program.high)
     lp.a_matrix_.format_ = MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = program.matrix.indptr, program.matrix.indices, program.matrix.data
-    if kind is not None:
-        lp.integrality_ = [kind] * n_columns
+    if kinds is not None:
+        lp.integrality_ = kinds
     highs.passModel(lp)
     return highs

@@ -13,7 +13,7 @@ from libra_opt.verification.report import Tiers
 from libra_opt.verification.service import Measured, Ratio, curve_of_stage
 from libra_opt.verification.usage import total
 
-__all__ = ["Counted", "count", "worths"]
+__all__ = ["Counted", "count", "works", "worths"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,22 @@ def count(reading: Reading, measured: Measured, asked: Sequence[Sequence[int]], 
 
 def worths(reading: Reading) -> list[float]:
     """Return the worth `a` of one fully served period of every job, as the policy `weighted_throughput` has it."""
-    ledger, options = reading.ledger, reading.state.options
+    jobs, base = reading.state.jobs, float(reading.state.options.priority_base)
+    per_class = {priority: base**priority for priority in {job.priority for job in jobs}}
+    return [job.weight * per_class[job.priority] * work for job, work in zip(jobs, works(reading), strict=True)]
+
+
+def works(reading: Reading) -> list[float]:
+    """Return the work in one fully served period of every job: its rate where it states one, else what its demand counts for."""
+    ledger = reading.ledger
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
     cards_per_quantum = ledger.resources[reading.cards].step.as_integer_ratio() if reading.cards >= 0 else (1, 1)
-    per_class = {priority: float(options.priority_base) ** priority for priority in {job.priority for job in reading.state.jobs}}
-    worth = []
-    seconds = reading.state.period.seconds
+    throughput, seconds = reading.state.options.throughput, reading.state.period.seconds
+    found = []
     for j, job in enumerate(reading.state.jobs):
-        work = _stated_work(job, options.throughput, seconds)
-        if work is None:
-            work = _cards_of_work(reading, j, totals, cards_per_quantum)
-        worth.append(job.weight * per_class[job.priority] * work)
-    return worth
+        work = _stated_work(job, throughput, seconds)
+        found.append(_cards_of_work(reading, j, totals, cards_per_quantum) if work is None else work)
+    return found
 
 
 def _stated_work(job: Job, throughput: str, seconds: float) -> float | None:

@@ -5,17 +5,17 @@ the demand of stages that brought a history, so that the rules are checked again
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from operator import getitem
+from operator import getitem, mul
 
 from libra_opt.domain import Forecast, Forecasted, Ledger, Plan, PlannedJob, PlannedStage, Resource, StageForecast, State, digest
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS
 from libra_opt.domain.quantity import WrittenAmount, parse_ratio
 from libra_opt.verification.report import Broken, Rule
 
-__all__ = ["Reading", "Vector", "read"]
+__all__ = ["Reading", "Vector", "read", "read_later"]
 
 Vector = tuple[int, ...]
 
@@ -111,8 +111,31 @@ def read(state: State, plan: Plan) -> Reading:
     for s in unknown:
         reading.sound[reading.job_of[s]] = False
     _read_head(reading)
-    _read_jobs(reading, amounts)
+    _read_jobs(reading, plan.jobs, amounts)
+    _list_forgotten(reading)
     return reading
+
+
+def read_later(reading: Reading, ledger: Ledger, jobs: Sequence[PlannedJob]) -> Reading:
+    """Read what jobs are to hold in a later period, against a ledger of that period; its faults are its own."""
+    broken: list[Broken] = []
+    n_jobs, n_stages = len(ledger.jobs), len(ledger.lo)
+    later = replace(
+        reading,
+        ledger=ledger,
+        planned=[None] * n_jobs,
+        job_at=[-1] * n_jobs,
+        runs=[False] * n_jobs,
+        held=[None] * n_stages,
+        pool=[-1] * n_stages,
+        stage_at=[-1] * n_stages,
+        speed=[(1, 1)] * n_stages,
+        misplaced=[],
+        sound=[True] * n_jobs,
+        broken=broken,
+    )
+    _read_jobs(later, jobs, _AmountReader(reading.state.resources, broken))
+    return later
 
 
 class _AmountReader:
@@ -207,7 +230,13 @@ def _forecast(entry: Forecasted, where: str, hi: Vector, amounts: _AmountReader)
             field, kind = ("need", "compressible") if resource.compressible else ("demand", "incompressible")
             amounts.broken.append(Broken("format", f"{where}.{field}.{resource.name}", f"{resource.name} is {kind} and has no {field}", 1.0))
             return None
-    return StageForecast(demand, tuple(map(min, need, hi)), entry.demand_intensity, entry.method)
+    ahead = []
+    for t, told in enumerate(entry.ahead):
+        later = amounts.vector(told.demand, f"{where}.ahead[{t}].demand", "format")
+        if later is None:
+            return None
+        ahead.append((tuple(map(mul, later, (resource.compressible for resource in amounts.resources))), told.demand_intensity))
+    return StageForecast(demand, tuple(map(min, need, hi)), entry.demand_intensity, entry.method, ahead=tuple(ahead))
 
 
 def _read_head(reading: Reading) -> None:
@@ -221,11 +250,11 @@ def _read_head(reading: Reading) -> None:
         )
 
 
-def _read_jobs(reading: Reading, amounts: _AmountReader) -> None:
+def _read_jobs(reading: Reading, jobs: Sequence[PlannedJob], amounts: _AmountReader) -> None:
     ledger, broken = reading.ledger, reading.broken
     index = {job: j for j, job in enumerate(ledger.jobs)}
     pools = {name: k for k, name in enumerate(ledger.pools)}
-    for i, entry in enumerate(reading.plan.jobs):
+    for i, entry in enumerate(jobs):
         j = index.get(entry.id)
         if j is None:
             broken.append(Broken("format", f"jobs[{i}].id", f"unknown job {entry.id!r}", 1.0))
@@ -235,9 +264,12 @@ def _read_jobs(reading: Reading, amounts: _AmountReader) -> None:
             reading.planned[j], reading.job_at[j], reading.runs[j] = entry, i, bool(entry.stages)
             if entry.stages:
                 _read_stages(reading, j, entry, amounts, pools)
-    for job, planned in zip(ledger.jobs, reading.planned, strict=True):
+
+
+def _list_forgotten(reading: Reading) -> None:
+    for job, planned in zip(reading.ledger.jobs, reading.planned, strict=True):
         if planned is None:
-            broken.append(Broken("format", "jobs", f"job {job!r} is missing", 1.0))
+            reading.broken.append(Broken("format", "jobs", f"job {job!r} is missing", 1.0))
 
 
 def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountReader, pools: Mapping[str, int]) -> None:

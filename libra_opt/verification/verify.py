@@ -4,6 +4,7 @@ from itertools import chain
 
 from libra_opt.domain import Plan, State
 from libra_opt.verification import moves, rules
+from libra_opt.verification.ahead import looked_ahead
 from libra_opt.verification.certificate import certified
 from libra_opt.verification.least import asked_amounts, released
 from libra_opt.verification.objective import count, worths
@@ -53,5 +54,6 @@ def verify(state: State, plan: Plan) -> Report:
         moves.protection(reading, worth),
         released(reading, asked),
         certified(reading, counted),
+        looked_ahead(reading, measured, charges, worth),
     )
     return Report(tuple(broken), counted.tiers)

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from libra_opt.domain import Workload
-from libra_opt.simulation.bound.windows import Window, whole_steps, windows_of
 from libra_opt.simulation.bound.least_use import Price, Pricing
+from libra_opt.simulation.bound.windows import Window, whole_steps, windows_of
 from libra_opt.simulation.truth import Truth, Vector, cluster_total, truth_of, vector
 from libra_opt.solvers.highs import Linear
 

@@ -23,9 +23,7 @@ def divide_in_proportion(state: State, ledger: Ledger, room: Room) -> dict[int, 
     total = [sum(row) for row in zip(*ledger.capacity, strict=True)]
     wanted = [sum(ledger.demand[s][r] for j in held for s in ledger.stage_of[j]) for r in range(ledger.n_resources)]
     share = [min(1.0, have / want) if want else 1.0 for have, want in zip(total, wanted, strict=True)]
-    target = {
-        j: min([share[r] for s in ledger.stage_of[j] for r in range(ledger.n_resources) if ledger.demand[s][r] > 0], default=1.0) for j in held
-    }
+    target = {j: min([share[r] for s in ledger.stage_of[j] for r in range(ledger.n_resources) if ledger.demand[s][r] > 0], default=1.0) for j in held}
     rung = dict.fromkeys(held, 0)
 
     def raise_to(j: int, upper: int) -> None:

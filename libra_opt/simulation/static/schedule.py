@@ -108,7 +108,9 @@ class Problem:
 
     def seconds_of(self, j: int, quota: Quota) -> float:
         """Return how long a job takes with a quota in the fastest pools it may use, from when it starts to run at its submission."""
-        cells = tuple((max(self._speeds[s].items(), key=lambda at: (at[1], -at[0]))[0], row) for s, row in zip(self.ledger.stage_of[j], quota.stages, strict=True))
+        cells = tuple(
+            (max(self._speeds[s].items(), key=lambda at: (at[1], -at[0]))[0], row) for s, row in zip(self.ledger.stage_of[j], quota.stages, strict=True)
+        )
         return self.course(j, cells).end(0.0, 0.0, 0.0)
 
     def evaluate(self, reservation: Reservation) -> Outcome:
@@ -229,9 +231,7 @@ class _Evaluation:
         return min(ends, _NEVER * horizon)
 
 
-def start_waiting(
-    room: Room, order: list[int], quotas: tuple[Quota | None, ...] | list[Quota | None], *, backfill: bool
-) -> list[tuple[int, Cells]]:
+def start_waiting(room: Room, order: list[int], quotas: tuple[Quota | None, ...] | list[Quota | None], *, backfill: bool) -> list[tuple[int, Cells]]:
     """Take room for the waiting jobs that start now, in the order of the queue.
 
     Parameters
@@ -257,4 +257,3 @@ def start_waiting(
         elif not backfill:
             break
     return started
-

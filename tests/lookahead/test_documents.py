@@ -1,0 +1,164 @@
+"""What a state tells of later periods, what a plan says of them, and that nothing false about them passes the verifier."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from libra_opt import allocate
+from libra_opt.domain import Plan, State, read_plan, read_state, write
+from libra_opt.errors import InputError
+from libra_opt.verification import verify
+
+Edit = Callable[[dict[str, Any]], None]
+
+
+def _document(lookahead: int = 3, **options: Any) -> dict[str, Any]:
+    jobs = [
+        {"id": "a", "min_quota": {"gpu": 1}, "demand": {"gpu": 4, "gpu_mem": 80}, "demand_ahead": [{"gpu": 8, "gpu_mem": 160}]},
+        {"id": "b", "min_quota": {"gpu": 2}, "demand": {"gpu": 4}, "demand_ahead": [{"gpu": 4}, {"gpu": 2}], "remaining": 90},
+        {"id": "c", "preemptible": False, "min_quota": {"gpu": 2}, "demand": {"gpu": 2}, "allocation": {"pool": "p", "resources": {"gpu": 2}}},
+    ]
+    return {"pools": [{"name": "p", "capacity": {"gpu": 8, "gpu_mem": 640}}], "jobs": jobs, "options": {"lookahead": lookahead, **options}}
+
+
+@pytest.fixture(scope="module")
+def answered() -> tuple[State, Plan]:
+    state = State.model_validate(_document())
+    return state, allocate(state)
+
+
+def test_a_plan_says_what_is_to_be_held_later(answered: tuple[State, Plan]) -> None:
+    state, plan = answered
+    assert verify(state, plan).holds
+    assert [period.index for period in plan.ahead] == [1, 2]
+    assert read_plan(write(plan)) == plan
+    horizon = plan.certificate.horizon
+    assert horizon is not None
+    assert horizon.periods == 3
+
+
+def test_the_same_state_gives_the_same_bytes(answered: tuple[State, Plan]) -> None:
+    assert write(allocate(State.model_validate(_document()))) == write(answered[1])
+
+
+def test_nothing_of_it_is_written_where_nobody_looks_ahead() -> None:
+    document = _document(1)
+    told = write(allocate(State.model_validate(document)))
+    for job in document["jobs"]:
+        job.pop("demand_ahead", None)
+    plain = write(allocate(State.model_validate(document)))
+    assert "ahead" not in told
+    assert "horizon" not in told
+    assert {**json.loads(told), "state_digest": ""} == {**json.loads(plain), "state_digest": ""}
+
+
+def test_without_effort_one_period_is_planned_and_the_plan_says_so() -> None:
+    plan = allocate(State.model_validate(_document(3, effort=0)))
+    assert plan.ahead == ()
+    assert plan.certificate.horizon is None
+    assert "1 of 3 periods" in " ".join(plan.warnings)
+
+
+def test_the_need_of_a_later_period_is_met_then() -> None:
+    plan = allocate(State.model_validate(_document()))
+    memory = [job.stages[0].resources["gpu_mem"] for period in plan.ahead for job in period.jobs if job.id == "a"]
+    assert memory == ["160Gi", "160Gi"]
+
+
+def test_a_history_is_forecast_for_every_period() -> None:
+    document = _document(4)
+    document["jobs"][0] = {"id": "a", "min_quota": {"gpu": 1}, "history": [{"gpu": 2 + 4 * (t % 4 == 3)} for t in range(40)]}
+    state = State.model_validate(document)
+    plan = allocate(state)
+    assert verify(state, plan).holds
+    (told,) = plan.forecast
+    demands = [told.demand["gpu"], *(later.demand["gpu"] for later in told.ahead)]
+    assert demands == [2, 2, 2, 6]
+
+
+def _ahead(edit: Edit) -> Edit:
+    return lambda plan: edit(plan["ahead"][0])
+
+
+DAMAGES: dict[str, Edit] = {
+    "R1": _ahead(lambda period: period["jobs"][0]["stages"][0]["resources"].update(gpu=9)),
+    "R2": _ahead(lambda period: period["jobs"][-1]["stages"][0]["resources"].update(gpu=1)),
+    "R4": _ahead(lambda period: period["jobs"][0]["stages"][0].update(pool="q")),
+    "R5": _ahead(lambda period: period["jobs"][0]["stages"][0]["resources"].update(gpu_mem=1)),
+    "R6": _ahead(lambda period: period["jobs"][0].update(service=0.25)),
+    "R8": _ahead(lambda period: period["jobs"][0]["stages"][0]["resources"].update(gpu=1.5)),
+    "format": _ahead(lambda period: period.update(index=7)),
+    "objective": lambda plan: plan["certificate"]["horizon"].update(objective=plan["certificate"]["horizon"]["objective"] + 1),
+}
+
+
+@pytest.mark.parametrize("rule", DAMAGES)
+def test_what_is_not_so_in_a_later_period_is_found(rule: str, answered: tuple[State, Plan]) -> None:
+    state, plan = answered
+    document = json.loads(write(plan))
+    DAMAGES[rule](document)
+    broken = verify(state, read_plan(json.dumps(document))).broken
+    assert rule in {fault.rule for fault in broken}
+    assert all(fault.where.startswith(("ahead[0].", "certificate.horizon")) for fault in broken if fault.rule == rule)
+
+
+FORGED: dict[str, Edit] = {
+    "certificate.horizon.periods": lambda plan: plan["ahead"].pop(),
+    "certificate.horizon.discount": lambda plan: plan["certificate"]["horizon"].update(discount=0.5),
+    "certificate.horizon.bound": lambda plan: plan["certificate"]["horizon"].update(bound=0),
+    "certificate.horizon.gap": lambda plan: plan["certificate"]["horizon"].update(gap=0.5),
+    "ahead": lambda plan: plan["certificate"].update(horizon=None),
+    "ahead[1].jobs": lambda plan: plan["ahead"][1]["jobs"].append({**plan["ahead"][0]["jobs"][0], "id": "zzz"}),
+}
+
+
+@pytest.mark.parametrize("where", FORGED)
+def test_a_forged_horizon_is_found(where: str, answered: tuple[State, Plan]) -> None:
+    state, plan = answered
+    document = json.loads(write(plan))
+    FORGED[where](document)
+    assert any(fault.where.startswith(where) for fault in verify(state, read_plan(json.dumps(document))).broken)
+
+
+def test_a_job_that_has_finished_holds_nothing_later(answered: tuple[State, Plan]) -> None:
+    document = _document()
+    document["jobs"][1]["remaining"] = 1
+    short = State.model_validate(document)
+    plan = answered[1].replace({"state_digest": short.digest})
+    assert "b" in {job.id for job in plan.jobs if job.stages}
+    assert "b" in {job.id for job in plan.ahead[0].jobs}
+    messages = [str(fault) for fault in verify(short, plan).broken]
+    assert any("has finished before" in message for message in messages)
+
+
+def test_a_plan_of_one_period_may_not_speak_of_others(answered: tuple[State, Plan]) -> None:
+    state, plan = answered
+    alone = state.replace({"options": state.options.replace({"lookahead": 1})})
+    assert any(fault.where == "certificate.horizon.periods" for fault in verify(alone, plan.replace({"state_digest": alone.digest})).broken)
+
+
+FAULTS: dict[str, tuple[Edit, str]] = {
+    "beside a history": (lambda job: job.update(history=[{"gpu": 1}], demand=None) or job.pop("demand"), "jobs[0].demand_ahead"),
+    "without a demand": (lambda job: job.pop("demand"), "jobs[0].demand_ahead"),
+    "an unknown resource": (lambda job: job["demand_ahead"].append({"tpu": 1}), "jobs[0].demand_ahead[1].tpu"),
+    "too many": (lambda job: job.update(demand_ahead=[{"gpu": 1}] * 64), "jobs[0].demand_ahead"),
+    "negative": (lambda job: job.update(demand_ahead=[{"gpu": -1}]), "jobs[0].demand_ahead[0].gpu"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_told_of_later_periods_is_refused_where_it_makes_no_sense(fault: str) -> None:
+    edit, where = FAULTS[fault]
+    document = _document()
+    edit(document["jobs"][0])
+    with pytest.raises(InputError) as refused:
+        read_state(json.dumps(document))
+    assert [found.path for found in refused.value.faults] == [where]
+
+
+@pytest.mark.parametrize("lookahead", [0, 65, 1.5])
+def test_a_lookahead_is_a_whole_number_from_1_to_64(lookahead: float) -> None:
+    with pytest.raises(InputError):
+        read_state(json.dumps({"options": {"lookahead": lookahead}}))
