@@ -54,7 +54,13 @@ def _ratio(number: float) -> tuple[int, int]:
     # A float without a fraction is that integer, so that equal numbers (2^62 as int and as float) are equal amounts.
     if isinstance(number, int) or number.is_integer():
         return int(number), 1
-    return Decimal(float.__repr__(number)).as_integer_ratio()
+    return _written_ratio(float(number))
+
+
+@lru_cache(maxsize=1 << 17)
+def _written_ratio(number: float) -> tuple[int, int]:
+    # Histories say the same amounts again in every period.
+    return Decimal(repr(number)).as_integer_ratio()
 
 
 @lru_cache(maxsize=65536)

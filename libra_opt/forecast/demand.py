@@ -97,11 +97,16 @@ def _uncensored(
 def _signalled(
     signals: Signals, usage: NDArray[np.float64], held: NDArray[np.int64], censored: NDArray[np.bool_], per_thread: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the demand that queues and tool calls tell of, shape of `usage`; NaN where they say nothing."""
+    """Return the demand that queues and tool calls tell of, shape of `usage`; NaN where they say nothing.
+
+    A queue speaks of every resource, also of one that is not at its allocation: the scarcest holds back the use of all (R5), and the slowest stage that of its
+    job's others (R7).
+    """
     running, waiting = signals.requests_running[:, None, :], signals.requests_waiting[:, None, :]
     held_back = censored | (held < 0)
+    has_queue = held_back | (waiting > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        queued = np.where(held_back & (running > 0), usage * (1 + waiting / running), np.nan)
+        queued = np.where(has_queue & (running > 0), usage * (1 + waiting / running), np.nan)
     threads = np.where(held_back, usage + per_thread[:, None] * signals.cpu_queue[:, None, :], np.nan)
     queued = np.where((per_thread > 0)[:, None] & ~np.isnan(threads), threads, queued)
     calls = signals.tool_calls[:, None, :]

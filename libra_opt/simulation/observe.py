@@ -152,7 +152,7 @@ class Observer:
         entries = []
         for s, grant in enumerate(done.holding or ()):
             held = (0.0,) * len(self._names) if grant is None else grant.amounts
-            ran = done.ran > 0
+            ran = done.progress > 0 or done.kills > 0
             usage = [self._measured(done, s, r, held, factors) if ran else None for r in range(len(self._names))]
             most = {
                 name: round(done.watermark[s][r] * (1 if factors is None else float(factors[s, r])) * (_AFTER_KILL if done.killed[s] else 1), _DIGITS)
@@ -182,8 +182,8 @@ class Observer:
         return round(amount if self._memory[r] else min(amount, held[r]), _DIGITS)
 
     def _queue(self, done: JobPeriod, s: int) -> Mapping[str, float]:
-        """Return the requests an engine serves and keeps waiting: as many wait for one served as its level leaves unserved."""
-        if not self._workload.jobs[done.index].stages[s].reports_queue or done.ran <= 0:
+        """Return the requests an engine serves and keeps waiting: as many wait for one served as its pace leaves unserved."""
+        if not self._workload.jobs[done.index].stages[s].reports_queue or done.progress <= 0:
             return {}
         level = max(done.level[s], 0.02)
         return {"requests_running": 100.0, "requests_waiting": round(100 * (1 / level - 1), 3)}
@@ -255,7 +255,7 @@ class Observer:
         state = self._plant.states[j]
         if not any(entry.usage for entry in history):
             return {"demand": wanted, "need": asked}
-        if state.at_gate:
+        if state.stands and state.holding is not None:
             _, phase, _ = self._place(j)
             known = self._most.get((j, s, phase))
             if known is not None and any(known[r] for r in range(len(known)) if self._memory[r]):

@@ -40,8 +40,8 @@ class JobState:
         When it was last stopped; None if it never ran.
     is_down
         It was killed and cannot start with what it holds; it waits for another grant.
-    at_gate
-        It stands at the beginning of a phase that waits for memory.
+    stands
+        It made no progress with what it held in the last period: it waits for the memory that a phase begins with, or for a resource it has none of.
     waited
         Seconds it has waited in all.
     done_at
@@ -57,7 +57,7 @@ class JobState:
     since: float = 0.0
     stopped_at: float | None = None
     is_down: bool = False
-    at_gate: bool = False
+    stands: bool = False
     waited: float = 0.0
     done_at: float | None = None
 
@@ -91,7 +91,7 @@ class JobPeriod:
     watermark
         Per stage: the most it held in use of incompressible resources; what it asked for when it was killed is not known, see `killed`.
     level
-        Per stage: mean over the seconds it ran of its own level, where it was the one that set the pace; 1 where it was not.
+        Per stage: mean over the seconds it ran of the pace it was held to, by itself or by another stage; at most 1.
     kills
         How often it was killed for want of memory.
     killed
@@ -213,6 +213,7 @@ class Plant:
             state.waited += seconds
         else:
             _Run(self, j, period, seconds).run()
+            state.stands = period.progress <= 0 and period.kills == 0 and period.paused < seconds - _ALMOST
             if period.ran > 0:
                 period.usage = [[amount / period.ran for amount in row] for row in period.usage]
                 period.level = [level / period.ran for level in period.level]
@@ -279,7 +280,6 @@ class _Run:
 
     def run(self) -> None:
         state = self.state
-        state.at_gate = False
         while self.left > _ALMOST and state.done_at is None:
             if state.is_down:
                 self._wait(self.left, gated=False)
@@ -316,7 +316,6 @@ class _Run:
         short = self._short(p)
         if any(short):
             if truth.waits[p] and position <= truth.phase_begins[p] + _ALMOST:
-                state.at_gate = True
                 self._wait(self.left, gated=True)
             else:
                 self._kill(short)
@@ -333,7 +332,7 @@ class _Run:
         rate = truth.rate[p] * pace
         if self.job.work is not None and rate > 0:
             seconds = min(seconds, max(0.0, (self.job.work - state.served) / rate))
-        self._observe(p, pace, levels, seconds)
+        self._observe(p, pace, seconds)
         period.ran += seconds
         period.progress += pace * seconds
         period.work += rate * seconds
@@ -389,7 +388,7 @@ class _Run:
         state.pause = self.job.restart.warm_seconds
         state.is_down = any(self._short(self._place()[0]))
 
-    def _observe(self, p: int, pace: float, levels: list[float], seconds: float) -> None:
+    def _observe(self, p: int, pace: float, seconds: float) -> None:
         period, truth = self.period, self.truth
         for s, (want, need) in enumerate(zip(truth.demand[p], truth.need[p], strict=True)):
             usage, most = period.usage[s], period.watermark[s]
@@ -399,8 +398,7 @@ class _Run:
                 if memory:
                     usage[r] += memory * seconds
                     most[r] = max(most[r], memory)
-            is_slowest = levels[s] <= pace + _ALMOST
-            period.level[s] += (max(min(levels[s], 1.0), 0.0) if is_slowest else 1.0) * seconds
+            period.level[s] += pace * seconds
 
 
 def _level(have: list[float], want: Vector) -> float:

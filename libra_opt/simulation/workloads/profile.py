@@ -23,6 +23,9 @@ _REWARD_SHARE: Final = (0.04, 0.10)
 _GROWTH: Final = (-0.005, 0.02)
 _PILOTS: Final = 8
 _CARD_USE: Final = (66.0, 74.0)
+_OFFLOADED: Final = 0.85
+"""What a quarter of the cards holds of an offloaded update, as a share of what all cards hold of a whole one: room for lengths that grow (assumed)."""
+
 _JUDGES: Final = 0.3
 
 PROFILE_SOURCES: Final = (
@@ -129,7 +132,7 @@ def draw_profile(*, is_firm: bool, most_cards: int, largest: int, generator: np.
         rollout_seconds=float(rollout),
         reward_seconds=float(reward),
         train_seconds=float(60 * minutes - rollout - reward),
-        train_gib=min(per_card, CARD_GIB) * (model.gang if is_firm else model.gang / 4),
+        train_gib=min(per_card, CARD_GIB) * (model.gang if is_firm else _OFFLOADED * model.gang / 4),
         has_judge=bool(generator.random() < _JUDGES),
         is_firm=is_firm,
     )
