@@ -22,8 +22,8 @@ from libra_opt.simulation.workloads.trajectories import TRAJECTORY_SOURCES
 
 __all__ = ["Agentic", "agentic"]
 
-_STEPS: Final = (5, 20)
-_MEDIAN_STEPS: Final = 7
+_STEPS: Final = (4, 16)
+_MEDIAN_STEPS: Final = 6
 _STEPS_SPREAD: Final = 0.5
 _SLACK: Final = (1.5, 4.0)
 _LARGEST_DISAGGREGATED: Final = 3
@@ -114,7 +114,7 @@ def _draw(parameters: Agentic, generator: np.random.Generator) -> _Draft:
     is_colocated = bool(generator.random() < parameters.colocated)
     most = parameters.cards if is_colocated else parameters.cards // 3
     largest = len(MODELS) if is_colocated else _LARGEST_DISAGGREGATED
-    profile = draw_profile(is_firm=parameters.gang == "firm", most_cards=most, largest=largest, generator=generator)
+    profile = draw_profile(is_colocated=is_colocated, is_firm=parameters.gang == "firm", most_cards=most, largest=largest, generator=generator)
     n_steps = int(np.clip(round(float(generator.lognormal(np.log(_MEDIAN_STEPS), _STEPS_SPREAD))), *_STEPS))
     step = colocated_step if is_colocated else disaggregated_step
     return _Draft(profile, ("main",) if is_colocated else STAGES, [step(profile, number, generator) for number in range(n_steps)])

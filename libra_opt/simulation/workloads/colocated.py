@@ -35,10 +35,7 @@ COLOCATED_SOURCES: Final = (
         f"host memory: {_HOST_GIB:g} GiB, {_HOST_GIB_CARD:g} per card, {_HOST_GIB_ALIVE:g} per live trajectory for its sandbox (assumed), "
         "and the state of the optimiser"
     ),
-    (
-        f"weight synchronisation: {_SYNC_SECONDS:g} s in which every engine reads all weights over the network, at most {_SYNC_GBYTES:g} GB/s, one engine's "
-        "cards work (assumed)"
-    ),
+    (f"weight synchronisation: {_SYNC_SECONDS:g} s in which every engine reads all weights over the network, at most {_SYNC_GBYTES:g} GB/s (assumed)"),
     f"log-normal spread of lengths from step to step {_STEP_SPREAD:.0%}, of the other phases' times {_PHASE_SPREAD:.0%} (assumed)",
 )
 """Where the figures are from, and what was assumed."""
@@ -68,7 +65,7 @@ def colocated_step(profile: Profile, number: int, generator: np.random.Generator
     cores = (_CORES_CARD + (0 if profile.is_firm else _CORES_OFFLOAD)) * model.gang
     parts.append(_part(train, "train", gpu=model.gang, gpu_mem=profile.train_gib, cpu=cores, mem=host, net=0.2 * model.gang, waits=True))
     sync = min(_SYNC_GBYTES, model.weights_gib * profile.peak / model.unit / _SYNC_SECONDS)
-    parts.append(_part(_SYNC_SECONDS, "sync", gpu=model.unit, gpu_mem=model.engine_gib(0), cpu=4.0, mem=host, net=sync))
+    parts.append(_part(_SYNC_SECONDS, "sync", gpu=profile.peak, gpu_mem=model.engine_gib(0), cpu=4.0, mem=host, net=sync))
     return Step(parts=tuple(parts), trajectories=profile.trajectories, tokens=round(float(batch.tokens.sum())))
 
 

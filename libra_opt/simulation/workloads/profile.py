@@ -16,12 +16,13 @@ _SHARES: Final = (0.36, 0.34, 0.23, 0.07)
 _DECODE_SHARE: Final = 0.74
 _TOKENS_PER_SECOND: Final = {"7b": 60.0, "14b": 45.0, "32b": 35.0, "72b": 25.0}
 _PROMPT: Final = 1000.0
-_MINUTES: Final = (6.0, 24.0)
-_MEDIAN_MINUTES: Final = 12.0
+_MINUTES: Final = (8.0, 30.0)
+_MEDIAN_MINUTES: Final = 15.0
 _ROLLOUT_SHARE: Final = (0.60, 0.72)
 _REWARD_SHARE: Final = (0.04, 0.10)
 _GROWTH: Final = (-0.005, 0.02)
 _PILOTS: Final = 8
+_MOST_CARDS: Final = 16
 _CARD_USE: Final = (66.0, 74.0)
 _OFFLOADED: Final = 0.85
 """What a quarter of the cards holds of an offloaded update, as a share of what all cards hold of a whole one: room for lengths that grow (assumed)."""
@@ -95,11 +96,13 @@ class Profile:
         return max(1, ceil(share * n_engines - 1e-9)) * self.model.unit
 
 
-def draw_profile(*, is_firm: bool, most_cards: int, largest: int, generator: np.random.Generator) -> Profile:
+def draw_profile(*, is_colocated: bool, is_firm: bool, most_cards: int, largest: int, generator: np.random.Generator) -> Profile:
     """Draw a job.
 
     Parameters
     ----------
+    is_colocated
+        It rolls out on the cards of its update.
     is_firm
         See `Profile`.
     most_cards
@@ -112,7 +115,7 @@ def draw_profile(*, is_firm: bool, most_cards: int, largest: int, generator: np.
     fitting = [m for m, model in enumerate(MODELS[:largest]) if model.gang <= most_cards]
     shares = np.array([_SHARES[m] for m in fitting])
     model = MODELS[int(generator.choice(fitting, p=shares / shares.sum()))]
-    peak = min(model.gang * int(generator.integers(1, 3)), most_cards, 16)
+    peak = model.gang if is_colocated else min(model.gang * int(generator.integers(1, 3)), most_cards, _MOST_CARDS)
     minutes = float(np.clip(generator.lognormal(np.log(_MEDIAN_MINUTES), 0.35), *_MINUTES))
     rollout, reward = 60 * minutes * generator.uniform(*_ROLLOUT_SHARE), 60 * minutes * generator.uniform(*_REWARD_SHARE)
     lengths = draw_lengths(generator)
