@@ -62,8 +62,6 @@ class Agentic(Value):
         When counting stops.
     colocated
         Share of the jobs that are colocated.
-    slowness
-        How many times longer everything takes than steps of 6 to 24 minutes: 2 gives those of agents that build and test software (assumed).
     """
 
     load: Annotated[float, Real(0.05, 10)] = 1.2
@@ -71,7 +69,6 @@ class Agentic(Value):
     cards: Annotated[int, WholeNumber(8, 8192)] = 64
     horizon_seconds: Annotated[float, Real(600, 1e6)] = 14_400
     colocated: Annotated[float, Real(0, 1)] = 0.6
-    slowness: Annotated[float, Real(0.1, 100)] = 2
 
 
 def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
