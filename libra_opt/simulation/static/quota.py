@@ -33,9 +33,9 @@ _Ints: TypeAlias = npt.NDArray[np.int64]
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Quota:
-    """What the stages of a job hold for all its life.
+    """What the stages of a job hold for all its life; a shaper makes equal ones only once, so they are compared by identity.
 
     Attributes
     ----------
@@ -91,6 +91,7 @@ class Shaper:
         weights = demand.seconds[reached, None, None]
         self._mean: _Floats = (self._demand[reached] * weights).sum(axis=0) / weights.sum()
         self.caps = self._memory_caps(reached)
+        self._made: dict[tuple[tuple[Quanta, ...], int], Quota] = {}
 
     def _memory_caps(self, reached: npt.NDArray[np.bool_]) -> list[_Ints]:
         """Return amounts of memory, ascending: the peaks of the first steps at which it grows, and last of all that is reached and can be held at all."""
@@ -137,8 +138,9 @@ class Shaper:
         trimmed = np.where(self._is_compressible, np.maximum(least, np.minimum(used, held)), held)
         if not pace.any():
             return None
+        stages = tuple(tuple(row) for row in trimmed.tolist())
         share = float((trimmed.sum(axis=0) * self._per_total).max())
-        return Quota(tuple(tuple(row) for row in trimmed.tolist()), cap, share)
+        return self._made.setdefault((stages, cap), Quota(stages, cap, share))
 
     def fraction_of_peak(self, share: float, cap: int = -1) -> Quota | None:
         """Return the quota of a share of the peak demand."""
