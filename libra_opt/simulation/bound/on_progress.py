@@ -87,9 +87,7 @@ def _coarsened(one: BoundJob, edges: _Floats, n_columns: float, scale: Vector) -
     return windows_of(steps, n_windows, max(_LEAST_CLASSES, floor(per_block / n_windows)), scale)
 
 
-def _columns(
-    rows: Rows, one: BoundJob, window: Window, c: int, begins: float, edges: _Floats, busy: dict[int, list[tuple[int, float]]]
-) -> dict[int, int]:
+def _columns(rows: Rows, one: BoundJob, window: Window, c: int, begins: float, edges: _Floats, busy: dict[int, list[tuple[int, float]]]) -> dict[int, int]:
     """Enter the share of a class that is done by the end of every block that it could have begun in; return its column per block."""
     this = window.classes[c]
     takes = this.seconds / this.pace

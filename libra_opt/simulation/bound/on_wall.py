@@ -1,7 +1,7 @@
 """A job on the wall clock in the relaxation: its demand comes whether it is served or not.
 
-``v[i]`` is how many seconds at full service it gets of a part within a block: at most as long as the part lasts there, at its fastest pace. What is served counts, and
-ends with the job's work.
+``v[i]`` is how many seconds at full service it gets of a part within a block: at most as long as the part lasts there, at its fastest pace. What is served
+counts, and ends with the job's work.
 """
 
 from math import floor, inf

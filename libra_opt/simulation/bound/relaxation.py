@@ -1,8 +1,8 @@
 """The linear program over the whole horizon that every schedule is a point of, and more than these.
 
-Time is cut into blocks of whole periods; what jobs may do in a block is in `on_progress` and `on_wall`. What they take at least (`least_use`) is no more than the capacity
-over a block: over all pools, and over every set of pools that some stage is bound to. Longer blocks only add up the rows of their periods, so they are a
-relaxation too.
+Time is cut into blocks of whole periods; what jobs may do in a block is in `on_progress` and `on_wall`. What they take at least (`least_use`) is no more
+than the capacity over a block: over all pools, and over every set of pools that some stage is bound to. Longer blocks only add up the rows of their
+periods, so they are a relaxation too.
 """
 
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ class Relaxer:
     def _edges(self, end: float) -> _Floats:
         periods = ceil(end / self.seconds - _ALMOST)
         size = ceil(periods / self._limits.blocks)
-        return np.minimum(end, np.arange(ceil(periods / size) + 1) * size * self.seconds)
+        return np.asarray(np.minimum(end, np.arange(ceil(periods / size) + 1) * size * self.seconds))
 
     def _capacity_seconds(self, edges: _Floats) -> _Floats:
         """Return the unit-seconds of every set of pools in every block and, last, in all of them, shape ``(n_sets, n_resources, n_blocks + 1)``.

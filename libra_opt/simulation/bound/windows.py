@@ -1,7 +1,7 @@
 """What a job has to do, coarsened: a few whole steps make a window, and parts of a window that take nearly the same make a class.
 
-A class takes, per second at full service, the least that any of its parts takes, and can be done at the fastest pace of any: whatever a job really does in it costs
-at least that. Within a window the order of classes is left open, which any real order satisfies. So the bound stays one.
+A class takes, per second at full service, the least that any of its parts takes, and can be done at the fastest pace of any: whatever a job really does in
+it costs at least that. Within a window the order of classes is left open, which any real order satisfies. So the bound stays one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -148,8 +148,8 @@ def _whole(steps: Sequence[Step], credit: float) -> tuple[Vector, ...]:
             break
         counted += work
         for price, seconds in parts:
-            for row, used in zip(taken, price.use, strict=True):
-                row[:] = [amount + seconds * use for amount, use in zip(row, used, strict=True)]
+            for row, uses in zip(taken, price.use, strict=True):
+                row[:] = [amount + seconds * use for amount, use in zip(row, uses, strict=True)]
         if counted > 0:
             for row, used in zip(least, taken, strict=True):
                 row[:] = [min(known, amount * credit / counted) for known, amount in zip(row, used, strict=True)]
@@ -157,7 +157,10 @@ def _whole(steps: Sequence[Step], credit: float) -> tuple[Vector, ...]:
 
 
 def _lead(each: Sequence[float], steps: Sequence[Step], credit: float) -> float:
-    """Return the most by which the share of the credit can be ahead of the share of a class, over the ends of the steps; where none of it was needed, no limit."""
+    """Return the most by which the share of the credit can be ahead of the share of a class, over the ends of the steps.
+
+    Infinite where a step counts that needs nothing of the class.
+    """
     total = sum(each)
     done = counted = 0.0
     lead = 1.0

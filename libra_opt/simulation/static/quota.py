@@ -1,8 +1,8 @@
 """Fixed quotas of one job that are worth trying: never below what its gang firmly needs, never more of anything than its own pace can use.
 
-A quota is what every stage holds, in quanta. It is *trimmed*: of every resource a stage holds the most it uses at the job's pace, rounded up to whole units, so that a
-trimmed quota takes no longer than the one it came from. Memory is the true peak, in hindsight, of what the job can come to by the horizon; or, where that pays, only of
-its first steps, after which it is killed and stays down.
+A quota is what every stage holds, in quanta. It is *trimmed*: of every resource a stage holds the most it uses at the job's pace, rounded up to whole
+units, so that a trimmed quota takes no longer than the one it came from. Memory is the true peak, in hindsight, of what the job can come to by the horizon;
+or, where that pays, only of its first steps, after which it is killed and stays down.
 """
 
 from collections.abc import Iterator
@@ -99,7 +99,7 @@ class Shaper:
         if self.job.clock == "wall" or self.job.repeats:
             return [running[-1]] if self._can_hold(running[-1]) else []
         steps = np.array(self.demand.truth.step)[reached]
-        found = []
+        found: list[_Ints] = []
         for i in range(len(running)):
             is_last = i + 1 == len(running) or steps[i + 1] != steps[i]
             grows = i + 1 == len(running) or bool((running[-1] > running[i]).any())

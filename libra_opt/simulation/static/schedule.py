@@ -1,7 +1,8 @@
-"""What fixed quotas come to: jobs start at the beginning of periods in a fixed order where they fit, keep their quota, and go at the end of the period they are done in.
+"""What fixed quotas come to.
 
-An event list over the few periods in which something arrives, ends or changes; between them nothing is computed. It is the same physics as the plant's, and a
-test holds the two together.
+Jobs start at the beginning of periods in a fixed order where they fit, keep their quota, and go at the end of the period they are done in. It is an event list over
+the few periods in which something arrives, ends or changes; between them nothing is computed. It is the same physics as the plant's, and a test holds the two
+together.
 """
 
 from bisect import insort
@@ -43,8 +44,8 @@ class Outcome:
     Attributes
     ----------
     score
-        Larger is better, compared in order: finished work by the horizon, weighted; or, without one, minus the jobs that are never done and minus the makespan. Then minus the mean
-        completion time.
+        Larger is better, compared in order: finished work by the horizon, weighted; or, without one, minus the jobs that are never done and minus the
+        makespan. Then minus the mean completion time.
     finished_work, done_at
         Per job.
     """
@@ -74,7 +75,10 @@ _BITS: Final = 80
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ready:
-    """What an evaluation needs of a job with a quota: its total as one number, its course (and its length, where it is the same from any start), and when it would be done if it waits."""
+    """What an evaluation needs of a job with a quota.
+
+    Its total as one number, its course (and its length, where that is the same from any start), and when it would be done if it waited to the end.
+    """
 
     need: int
     course: OwnCourse | WallCourse

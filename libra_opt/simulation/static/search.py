@@ -1,13 +1,13 @@
 """The search for the best fixed quotas in hindsight: a grid of uniform answers, descent job by job from the best of them, then kicks and descent again.
 
-It sees the truth, all of it. The grid crosses the ways people size reservations (equal slots, shares of the maximum, of the true peak, multiples of the true mean, and
-the sizes that are cheapest at some price of a job's time) with the order of the queue and with backfill. The descent changes one job's quota at a time and takes every
-change that improves the score. As small changes move whole schedules, it ends in poor corners; so the rest of the effort kicks a few jobs to random sizes and descends
-around them, keeping what is better (iterated local search; Lourenço, Martin and Stützle, *Handbook of Metaheuristics*, 2003). Evaluations are counted, no clock is
-read and the dice have a seed, so the same workload gives the same answer.
+It sees the truth, all of it. The grid crosses the ways people size reservations (equal slots, shares of the maximum, of the true peak, multiples of the
+true mean, and the sizes that are cheapest at some price of a job's time) with the order of the queue and with backfill. The descent changes one job's quota
+at a time and takes every change that improves the score. As small changes move whole schedules, it ends in poor corners; so the rest of the effort kicks a
+few jobs to random sizes and descends around them, keeping what is better (iterated local search; Lourenço, Martin and Stützle, *Handbook of
+Metaheuristics*, 2003). Evaluations are counted, no clock is read and the dice have a seed, so the same workload gives the same answer.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Final, TypeAlias
@@ -140,39 +140,32 @@ class _Search:
 
     def _orders(self) -> dict[str, tuple[int, ...]]:
         jobs = self.problem.workload.jobs
-        everyone = range(len(jobs))
         tops = [ladder[-1] if ladder else None for ladder in self.ladders]
         shortest = [inf if top is None else self._seconds(j, top) for j, top in enumerate(tops)]
         share = [inf if top is None else top.share for top in tops]
         arrival = [(job.submitted, j) for j, job in enumerate(jobs)]
-        keys: dict[str, Callable[[int], tuple[float, ...]]] = {
-            "by arrival": lambda j: arrival[j],
-            "shortest first": lambda j: (shortest[j], *arrival[j]),
-            "smallest first": lambda j: (share[j], *arrival[j]),
-            "least work first": lambda j: (share[j] * shortest[j] / (jobs[j].weight or 1e-9), *arrival[j]),
-        }
-        return {name: tuple(sorted(everyone, key=key)) for name, key in keys.items()}
+        work = [share[j] * shortest[j] / (job.weight or 1e-9) for j, job in enumerate(jobs)]
+        keys: dict[str, Sequence[float]] = {"by arrival": [0.0] * len(jobs), "shortest first": shortest, "smallest first": share, "least work first": work}
+        return {name: tuple(sorted(range(len(jobs)), key=lambda j, key=key: (key[j], *arrival[j]))) for name, key in keys.items()}  # type: ignore[misc]
 
     def _families(self) -> Iterator[tuple[str, _Quotas]]:
         n = len(self.shapers)
         for slots in sorted({max(1, round(n * i / _SLOTS)) for i in range(1, _SLOTS + 1)}):
             yield f"slots {slots}", tuple(_largest(ladder, 1 / slots) for ladder in self.ladders)
         for share in _SHARES:
-            yield f"maximum {share:g}", self._each(lambda shaper, share=share: shaper.fraction_of_maximum(share))
-            yield f"peak {share:g}", self._each(lambda shaper, share=share: shaper.fraction_of_peak(share))
+            yield f"maximum {share:g}", self._each([shaper.fraction_of_maximum(share) for shaper in self.shapers])
+            yield f"peak {share:g}", self._each([shaper.fraction_of_peak(share) for shaper in self.shapers])
         for factor in _FACTORS:
-            yield f"mean {factor:g}", self._each(lambda shaper, factor=factor: shaper.times_mean(factor))
+            yield f"mean {factor:g}", self._each([shaper.times_mean(factor) for shaper in self.shapers])
         for price in _PRICES:
             yield f"price {price:g}", tuple(self._cheapest(j, price) for j in range(n))
 
-    def _each(self, size: Callable[[Shaper], Quota | None]) -> _Quotas:
+    def _each(self, sizes: Sequence[Quota | None]) -> _Quotas:
+        """Return the sizes, the least of the ladder in place of one with which the job would never be done although it could be."""
         quotas = []
-        for j, shaper in enumerate(self.shapers):
-            quota = size(shaper)
-            usable = self._usable(j, [quota]) if quota is not None else []
-            is_endless = bool(usable) and self._seconds(j, usable[0]) == inf
-            ladder = self.ladders[j]
-            quotas.append(ladder[0] if ladder and (not usable or is_endless) else quota)
+        for j, (quota, ladder) in enumerate(zip(sizes, self.ladders, strict=True)):
+            is_endless = quota is None or (self._seconds(j, quota) == inf and self._seconds(j, ladder[0]) < inf)
+            quotas.append(ladder[0] if ladder and is_endless else quota)
         return tuple(quotas)
 
     def _cheapest(self, j: int, price: float) -> Quota | None:
