@@ -1,8 +1,8 @@
 """What fixed quotas come to.
 
-Jobs start at the beginning of periods in a fixed order where they fit, keep their quota, and go at the end of the period they are done in. It is an event list over
-the few periods in which something arrives, ends or changes; between them nothing is computed. It is the same physics as the plant's, and a test holds the two
-together.
+Jobs start at the beginning of periods in a fixed order where they fit, keep their quota, and go at the end of the period they are done in. It is an event list
+over the few periods in which something arrives, ends or changes; between them nothing is computed. It is the same physics as the plant's, and a test holds
+the two together.
 """
 
 from bisect import insort
