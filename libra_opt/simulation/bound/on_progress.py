@@ -38,7 +38,7 @@ def alone_on_progress(one: BoundJob) -> float:
         served, before = served + rate * (end - before), end
         if job.work is not None and served >= job.work * (1 - _ALMOST):
             break
-    return one.start + sum(seconds / price.pace for parts, _, _ in whole_steps(job, truth, one.prices, inf) for price, seconds in parts)
+    return one.start + sum(seconds / price.pace for parts, _ in whole_steps(job, truth, one.prices, inf) for price, seconds in parts)
 
 
 def add_on_progress(rows: Rows, one: BoundJob, edges: _Floats, n_columns: float, scale: Vector, *, is_share: bool) -> None:

@@ -138,6 +138,12 @@ class Shaper:
         trimmed = np.where(self._is_compressible, np.maximum(least, np.minimum(used, held)), held)
         if not pace.any():
             return None
+        if not trimmed.any():  # who holds nothing does not run: an idle job holds one unit of what there is most of
+            able = (self._per_total > 0) & (self._most[0] >= self._unit[0]) & self._is_compressible
+            r = int(np.argmin(np.where(able, self._per_total * self._unit[0], np.inf)))
+            trimmed[0, r] = self._unit[0, r] if able[r] else 0
+        if not trimmed.any():
+            return None
         stages = tuple(tuple(row) for row in trimmed.tolist())
         share = float((trimmed.sum(axis=0) * self._per_total).max())
         return self._made.setdefault((stages, cap), Quota(stages, cap, share))
