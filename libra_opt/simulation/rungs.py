@@ -48,7 +48,9 @@ def least(ledger: Ledger, s: int, k: int, level: Fraction) -> Quanta | None:
 
 
 class Ladder:
-    """The sizes of one job: levels at which a whole unit of some stage's costly resource ticks (of its coarsest, without one), up to the highest its quotas allow.
+    """The sizes of one job, up to the highest level its quotas allow.
+
+    They are the levels at which a whole unit of some stage's costly resource ticks (of its coarsest one, where none is costly).
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ the minima, no move costs anything but the first start, and nothing is killed.
 """
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import Final
 
 from libra_opt.domain import Workload
@@ -51,12 +51,11 @@ def clairvoyant_bound(workload: Workload, period_seconds: float | None = None, l
     relaxer = Relaxer(workload, seconds, limits or Limits())
     if workload.horizon_seconds is not None:
         return Bound(finished_work=certified_bound(relaxer.program(workload.horizon_seconds, is_share=False)))
-    jobs = range(len(workload.jobs))
-    if not all(relaxer.can_finish(j) for j in jobs):
+    earliest = relaxer.earliest_end()
+    if earliest == inf:
         return Bound()
-    counted = sum(1 for job in workload.jobs if job.clock == "progress" or job.work is not None)
-    low = ceil(max(relaxer.earliest_end(j) for j in jobs) / seconds - _ALMOST)
-    low = high = max(1, low)
+    counted = sum(job.clock == "progress" or job.work is not None for job in workload.jobs)
+    low = high = max(1, ceil(earliest / seconds - _ALMOST))
     while not _can_all_be_done(relaxer, high, counted):
         low, high = high + 1, 2 * high
     while low < high:

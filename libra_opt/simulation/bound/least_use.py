@@ -1,9 +1,9 @@
 """The least that a second at full service of every part takes of the cluster, whoever allocates.
 
-A job that runs a part at pace p holds ``U(max(floor, p * demand / speed))`` of a resource for ``1 / p`` seconds per second at full service, where the floor is what
-any pace holds (minimum, memory that is needed, the cards that this memory needs, R9) and U rounds up to whole units (R8). The least of that over all
-paces it can reach is the price of the part: the demand itself where some whole number of units above the floor fits into it, else what the
-fastest pace holds. Speeds and memory per card are the best of the pools that a stage may use, so that no placing is cheaper.
+A job that runs a part at pace p holds ``U(max(floor, p * demand / speed))`` of a resource for ``1 / p`` seconds per second at full service, where the floor
+is what any pace holds (minimum, memory that is needed, the cards that this memory needs, R9) and U rounds up to whole units (R8). The least of that over
+all paces it can reach is the price of the part: the demand itself where some whole number of units above the floor fits into it, else what the fastest pace
+holds. Speeds and memory per card are the best of the pools that a stage may use, so that no placing is cheaper.
 """
 
 from collections.abc import Sequence

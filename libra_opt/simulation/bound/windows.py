@@ -1,7 +1,7 @@
 """What a job has to do, coarsened: a few whole steps make a window, and parts of a window that take nearly the same make a class.
 
-A class takes, per second at full service, the least that any of its parts takes, and can be done at the fastest pace of any: whatever a job really does in it costs
-at least that. Within a window the order of classes is left open, which any real order satisfies. So the bound stays one.
+A class takes, per second at full service, the least that any of its parts takes, and can be done at the fastest pace of any: whatever a job really does in
+it costs at least that. Within a window the order of classes is left open, which any real order satisfies. So the bound stays one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,11 @@ from libra_opt.simulation.truth import Truth, Vector
 __all__ = ["Class", "Window", "whole_steps", "windows_of"]
 
 _ALMOST: Final = 1e-9
+_CLOSE: Final = 1e-6
+"""Seconds by which a step may seem to end after the horizon that it ends at."""
 
-Step: TypeAlias = tuple[tuple[tuple[Price, float], ...], float, bool]
-"""The parts of a step that are done (price, seconds at full service), the work that counts once it is finished, and whether it can be finished."""
+Step: TypeAlias = tuple[tuple[tuple[Price, float], ...], float]
+"""The parts of a step (price, seconds at full service), and the work that counts once it is finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +71,22 @@ class Window:
 
 
 def whole_steps(job: WorkloadJob, truth: Truth, prices: Sequence[Price], reach: float) -> list[Step]:
-    """Return the steps of a job on its own progress, up to its end, a part that cannot be done, or the seconds it can make progress in."""
+    """Return the steps of a job on its own progress that it can finish in so many seconds of running; what it begins beyond them never counts."""
     found: list[Step] = []
     parts: list[tuple[Price, float]] = []
     finished = elapsed = 0.0
     for p, seconds, served, is_last in _parts(job, truth):
         price = prices[p]
-        if price.pace <= 0 or elapsed >= reach:
-            break
-        elapsed += seconds / price.pace
         if seconds > 0:
+            if price.pace <= 0:
+                break
+            elapsed += seconds / price.pace
             parts.append((price, seconds))
+        if elapsed > reach + _CLOSE:
+            break
         if is_last or p + 1 == len(prices) or truth.step[p + 1] != truth.step[p]:
-            found.append((tuple(parts), served - finished, True))
+            found.append((tuple(parts), served - finished))
             parts, finished = [], served
-    if parts:
-        found.append((tuple(parts), 0.0, False))
     return found
 
 
@@ -111,7 +113,7 @@ def windows_of(steps: Sequence[Step], n_windows: int, n_classes: int, scale: Vec
     scale
         Of every resource, how much a unit counts when parts are compared.
     """
-    length = sum(seconds / price.pace for parts, _, _ in steps for price, seconds in parts) / max(1, n_windows)
+    length = sum(seconds / price.pace for parts, _ in steps for price, seconds in parts) / max(1, n_windows)
     found: list[Window] = []
     inside: list[Step] = []
     taken = 0.0
@@ -128,28 +130,26 @@ def windows_of(steps: Sequence[Step], n_windows: int, n_classes: int, scale: Vec
 
 def _window(steps: Sequence[Step], n_classes: int, scale: Vector) -> Window:
     members: dict[Price, list[float]] = {}
-    for i, (parts, _, _) in enumerate(steps):
+    for i, (parts, _) in enumerate(steps):
         for price, seconds in parts:
             members.setdefault(price, [0.0] * len(steps))[i] += seconds
     classes = _merged(list(members.items()), n_classes, scale)
-    credit = sum(work for _, work, _ in steps)
+    credit = sum(work for _, work in steps)
     found = tuple(Class(sum(each), price.pace, price.use, _lead(each, steps, credit)) for price, each in classes)
     return Window(found, credit, _whole(steps, credit))
 
 
 def _whole(steps: Sequence[Step], credit: float) -> tuple[Vector, ...]:
     """Return the least unit-seconds per share of the credit, over the ends of the steps: what finished steps take, each part for itself."""
-    n_stages, n_resources = next(((len(parts[0][0].use), len(parts[0][0].use[0])) for parts, _, _ in steps if parts), (0, 0))
+    n_stages, n_resources = next(((len(parts[0][0].use), len(parts[0][0].use[0])) for parts, _ in steps if parts), (0, 0))
     taken = [[0.0] * n_resources for _ in range(n_stages)]
     least = [[float("inf")] * n_resources for _ in range(n_stages)]
     counted = 0.0
-    for parts, work, is_whole in steps:
-        if not is_whole:
-            break
+    for parts, work in steps:
         counted += work
         for price, seconds in parts:
-            for row, used in zip(taken, price.use, strict=True):
-                row[:] = [amount + seconds * use for amount, use in zip(row, used, strict=True)]
+            for row, uses in zip(taken, price.use, strict=True):
+                row[:] = [amount + seconds * use for amount, use in zip(row, uses, strict=True)]
         if counted > 0:
             for row, used in zip(least, taken, strict=True):
                 row[:] = [min(known, amount * credit / counted) for known, amount in zip(row, used, strict=True)]
@@ -157,13 +157,14 @@ def _whole(steps: Sequence[Step], credit: float) -> tuple[Vector, ...]:
 
 
 def _lead(each: Sequence[float], steps: Sequence[Step], credit: float) -> float:
-    """Return the most by which the share of the credit can be ahead of the share of a class, over the ends of the steps; where none of it was needed, no limit."""
+    """Return the most by which the share of the credit can be ahead of the share of a class, over the ends of the steps.
+
+    Infinite where a step counts that needs nothing of the class.
+    """
     total = sum(each)
     done = counted = 0.0
     lead = 1.0
-    for seconds, (_, work, is_whole) in zip(each, steps, strict=True):
-        if not is_whole:
-            break
+    for seconds, (_, work) in zip(each, steps, strict=True):
         done, counted = done + seconds, counted + work
         if credit > 0 and counted > 0:
             lead = max(lead, (counted / credit) / (done / total)) if done > 0 else float("inf")

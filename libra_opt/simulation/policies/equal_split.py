@@ -1,7 +1,7 @@
 """Equal split: the cluster is cut into equal slots, one per job of the workload, and a job keeps its slot for all its life.
 
-Where a job's minimum, or the memory it asked for, does not fit into so small a slot, there are fewer: as many as every job fits into. Who finds no free slot waits, in
-order of submission. Slots are cut pool by pool, each pool getting as many as its cards (its largest resource, without cards) are of all.
+Where a job's minimum, or the memory it asked for, does not fit into so small a slot, there are fewer: as many as every job fits into. Who finds no free
+slot waits, in order of submission. Slots are cut pool by pool, each pool getting as many as its cards (its largest resource, without cards) are of all.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Progressive filling: everybody starts on the lowest rung, and whoever has least goes up one, until nobody can.
 
-Bertsekas and Gallager, *Data Networks* (1992), section 6.5.2, gives it for max-min fairness; with the dominant share as the measure of having it is the algorithm of dominant
-resource fairness (Ghodsi et al., NSDI 2011, algorithm 1).
+Bertsekas and Gallager, *Data Networks* (1992), section 6.5.2, gives it for max-min fairness; with the dominant share as the measure of having it is the
+algorithm of dominant resource fairness (Ghodsi et al., NSDI 2011, algorithm 1).
 """
 
 from collections.abc import Callable, Sequence

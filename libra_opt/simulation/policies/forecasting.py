@@ -1,7 +1,8 @@
 """What the baselines that look at demand have in common: the forecast, the rules and the favours that ours has too.
 
-They see the same state as ours and the same forecast of it, grant whole quanta within the same quotas, share out the spare of resources that follow freely (R14), and
-release cards lazily: a stage keeps what it holds where nobody else took it, as giving it up and asking again would cost. They differ in how they divide.
+They see the same state as ours and the same forecast of it, grant whole quanta within the same quotas, share out the spare of resources that follow freely
+(R14), and release cards lazily: a stage keeps what it holds where nobody else took it, as giving it up and asking again would cost. They differ in how they
+divide.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,12 @@
 """Static reservation: a job holds what it asked for, or its maximum, from the moment all of it is free until it is done.
 
-What clusters do that give each job fixed cards: gangs, first in, first out; strictly, or with backfill, where a job may start before an earlier one that does not fit yet.
+What clusters do that give each job fixed cards: gangs, first in, first out; strictly, or with backfill, where a job may start before an earlier one that
+does not fit yet.
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
 from typing import Literal
 
 from libra_opt.domain import Ledger
@@ -71,7 +74,7 @@ class Reserving:
 
 
 def reserved(ledger: Ledger, j: int, size: Size) -> tuple[Quanta, ...]:
-    """Return what a job's stages reserve of every resource: the maximum quota or the request, the other where one is not stated, and at least the minimum, in whole units.
+    """Return what a job's stages reserve, in whole units: the maximum quota or the request, the other where one is not stated, and at least the minimum.
 
     With exclusive cards memory is cut to what the reserved cards carry (R9), as far as the request allows; the cards are raised for what it asked for.
     """
@@ -88,7 +91,7 @@ def reserved(ledger: Ledger, j: int, size: Size) -> tuple[Quanta, ...]:
             card, memory = names.index(CARDS), names.index(CARD_MEMORY)
             p, q = min((ratio for ratio in ratios if ratio), key=lambda ratio: ratio[0] / ratio[1])
             unit = ledger.unit[s][card]
-            needed = -(-(-(-asked[memory] * q // p)) // unit) * unit
+            needed = ceil(Fraction(asked[memory] * q, p * unit)) * unit
             row[card] = min(ledger.hi[s][card], max(row[card], needed))
             row[memory] = min(row[memory], row[card] * p // q)
         found.append(tuple(row))

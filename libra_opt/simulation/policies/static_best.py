@@ -6,7 +6,7 @@ from libra_opt.domain import Ledger
 from libra_opt.simulation.grant import Decision, Moment
 from libra_opt.simulation.room import Cells, Room, declared, holding_of, in_quanta
 from libra_opt.simulation.static.schedule import Reservation, start_waiting
-from libra_opt.simulation.static.search import Fixed, search_static
+from libra_opt.simulation.static.search import EFFORT, Fixed, search_static
 
 __all__ = ["StaticBest", "StaticPolicy"]
 
@@ -59,7 +59,7 @@ class StaticBest:
 
     name = "static_best"
 
-    def __init__(self, effort: int = 12_000, fixed: Fixed | None = None) -> None:
+    def __init__(self, effort: int = EFFORT, fixed: Fixed | None = None) -> None:
         self._effort, self.fixed = effort, fixed
         self._policy: StaticPolicy | None = None
 

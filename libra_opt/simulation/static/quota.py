@@ -1,8 +1,8 @@
 """Fixed quotas of one job that are worth trying: never below what its gang firmly needs, never more of anything than its own pace can use.
 
-A quota is what every stage holds, in quanta. It is *trimmed*: of every resource a stage holds the most it uses at the job's pace, rounded up to whole units, so that a
-trimmed quota takes no longer than the one it came from. Memory is the true peak, in hindsight, of what the job can come to by the horizon; or, where that pays, only of
-its first steps, after which it is killed and stays down.
+A quota is what every stage holds, in quanta. It is *trimmed*: of every resource a stage holds the most it uses at the job's pace, rounded up to whole
+units, so that a trimmed quota takes no longer than the one it came from. Memory is the true peak, in hindsight, of what the job can come to by the horizon;
+or, where that pays, only of its first steps, after which it is killed and stays down.
 """
 
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ _Ints: TypeAlias = npt.NDArray[np.int64]
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Quota:
-    """What the stages of a job hold for all its life.
+    """What the stages of a job hold for all its life; a shaper makes equal ones only once, so they are compared by identity.
 
     Attributes
     ----------
@@ -91,6 +91,7 @@ class Shaper:
         weights = demand.seconds[reached, None, None]
         self._mean: _Floats = (self._demand[reached] * weights).sum(axis=0) / weights.sum()
         self.caps = self._memory_caps(reached)
+        self._made: dict[tuple[tuple[Quanta, ...], int], Quota] = {}
 
     def _memory_caps(self, reached: npt.NDArray[np.bool_]) -> list[_Ints]:
         """Return amounts of memory, ascending: the peaks of the first steps at which it grows, and last of all that is reached and can be held at all."""
@@ -98,7 +99,7 @@ class Shaper:
         if self.job.clock == "wall" or self.job.repeats:
             return [running[-1]] if self._can_hold(running[-1]) else []
         steps = np.array(self.demand.truth.step)[reached]
-        found = []
+        found: list[_Ints] = []
         for i in range(len(running)):
             is_last = i + 1 == len(running) or steps[i + 1] != steps[i]
             grows = i + 1 == len(running) or bool((running[-1] > running[i]).any())
@@ -137,8 +138,15 @@ class Shaper:
         trimmed = np.where(self._is_compressible, np.maximum(least, np.minimum(used, held)), held)
         if not pace.any():
             return None
+        if not trimmed.any():  # who holds nothing does not run: an idle job holds one unit of what there is most of
+            able = (self._per_total > 0) & (self._most[0] >= self._unit[0]) & self._is_compressible
+            r = int(np.argmin(np.where(able, self._per_total * self._unit[0], np.inf)))
+            trimmed[0, r] = self._unit[0, r] if able[r] else 0
+        if not trimmed.any():
+            return None
+        stages = tuple(tuple(row) for row in trimmed.tolist())
         share = float((trimmed.sum(axis=0) * self._per_total).max())
-        return Quota(tuple(tuple(row) for row in trimmed.tolist()), cap, share)
+        return self._made.setdefault((stages, cap), Quota(stages, cap, share))
 
     def fraction_of_peak(self, share: float, cap: int = -1) -> Quota | None:
         """Return the quota of a share of the peak demand."""

@@ -1,24 +1,41 @@
-"""The search for the best fixed quotas in hindsight: a grid of uniform answers, then descent job by job from the best of them.
+"""The search for the best fixed quotas in hindsight: a grid of uniform answers, descent job by job from the best of them, then kicks and descent again.
 
-It sees the truth, all of it. The grid crosses the ways people size reservations (equal slots, shares of the maximum, of the true peak, multiples of the true mean, and the sizes
-that are cheapest at some price of a job's time) with the order of the queue and with backfill. The descent changes one job's quota at a time, then two against each
-other, and takes every change that improves the score. Steps are counted, no clock is read, so the same workload gives the same answer.
+It sees the truth, all of it. The grid crosses the ways people size reservations (equal slots, shares of the maximum, of the true peak, multiples of the
+true mean, and the sizes that are cheapest at some price of a job's time) with the order of the queue and with backfill. The descent changes one job's quota
+at a time and takes every change that improves the score. As small changes move whole schedules, it ends in poor corners; so the rest of the effort kicks a
+few jobs to random sizes and descends around them, keeping what is better (iterated local search; Lourenço, Martin and Stützle, *Handbook of
+Metaheuristics*, 2003). Evaluations are counted, no clock is read and the dice have a seed, so the same workload gives the same answer.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Final, TypeAlias
+
+import numpy as np
 
 from libra_opt.domain import Workload
 from libra_opt.domain.vectors import Vector as Quanta
 from libra_opt.simulation.static.quota import Quota, Shaper
 from libra_opt.simulation.static.schedule import Outcome, Problem, Reservation
 
-__all__ = ["Fixed", "search_static"]
+__all__ = ["EFFORT", "Fixed", "search_static"]
 
-_STARTS: Final = 4
-"""From how many answers of the grid, of different families, the descent sets out."""
+EFFORT: Final = 40_000
+"""Static answers that are evaluated unless told otherwise."""
+
+_IDLE: Final = 400
+"""After so many kicks in a row without a better answer the search ends."""
+
+_STARTS: Final = 3
+"""From how many answers of the grid, of different families, the descent sets out; it may spend a quarter of the effort on all of them."""
+
+_KICKED: Final = 3
+_AROUND: Final = 8
+"""How many jobs a kick changes, and how many others are looked at besides."""
+
+_OTHER_ORDER: Final = 0.1
+"""How often a kick changes the order of the queue as well."""
 
 _SLOTS: Final = 24
 _SHARES: Final = tuple(i / 10 for i in range(1, 11))
@@ -56,7 +73,7 @@ class Fixed:
         return tuple(None if quota is None else quota.stages for quota in self.reservation.quotas)
 
 
-def search_static(workload: Workload, period_seconds: float | None = None, *, effort: int = 12_000) -> Fixed:
+def search_static(workload: Workload, period_seconds: float | None = None, *, effort: int = EFFORT, seed: int = 0) -> Fixed:
     """Search the best fixed quotas in hindsight.
 
     Parameters
@@ -67,9 +84,10 @@ def search_static(workload: Workload, period_seconds: float | None = None, *, ef
         Jobs start at multiples of it; missing: the workload's.
     effort
         Most evaluations of a static answer, those of the grid included (the grid is always evaluated whole).
+    seed
+        Of the kicks.
     """
-    search = _Search(Problem(workload, period_seconds or workload.period_seconds), effort)
-    return search.run()
+    return _Search(Problem(workload, period_seconds or workload.period_seconds), effort, np.random.default_rng(seed)).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +100,8 @@ class _Found:
 class _Search:
     """One search: the ladders of all jobs, and how many evaluations are left."""
 
-    def __init__(self, problem: Problem, effort: int) -> None:
-        self.problem, self.effort, self.n_evaluations = problem, effort, 0
+    def __init__(self, problem: Problem, effort: int, dice: np.random.Generator) -> None:
+        self.problem, self.effort, self.n_evaluations, self.dice = problem, effort, 0, dice
         jobs = problem.workload.jobs
         reach = [max(0.0, problem.horizon - arrival * problem.seconds - job.restart.cold_seconds) for job, arrival in zip(jobs, problem.arrivals, strict=True)]
         self.shapers = [Shaper(problem.ledger, j, job, problem.demands[j], reach[j]) for j, job in enumerate(jobs)]
@@ -97,13 +115,10 @@ class _Search:
         starts: dict[str, _Found] = {}
         for one in found:
             starts.setdefault(one.family.split(" ")[0], one)
-        chosen = list(starts.values())[:_STARTS]
-        left = max(0, self.effort - self.n_evaluations)
-        for i, start in enumerate(chosen):
-            until = self.n_evaluations + left // (2 * len(chosen)) * (i + 1) - (left // (2 * len(chosen))) * i
-            improved = self._descend(start, until)
-            best = max(best, improved, key=lambda one: one.outcome.score)
-        best = self._descend(best, self.effort)
+        share = max(0, self.effort - self.n_evaluations) // (4 * _STARTS)
+        for start in list(starts.values())[:_STARTS]:
+            best = max(best, self._descend(start, self.n_evaluations + share), key=lambda one: one.outcome.score)
+        best = self._kick(best)
         return Fixed(best.reservation, best.outcome, grid.family, grid.outcome, self.n_evaluations)
 
     def _evaluate(self, reservation: Reservation) -> Outcome:
@@ -125,39 +140,32 @@ class _Search:
 
     def _orders(self) -> dict[str, tuple[int, ...]]:
         jobs = self.problem.workload.jobs
-        everyone = range(len(jobs))
         tops = [ladder[-1] if ladder else None for ladder in self.ladders]
         shortest = [inf if top is None else self._seconds(j, top) for j, top in enumerate(tops)]
         share = [inf if top is None else top.share for top in tops]
         arrival = [(job.submitted, j) for j, job in enumerate(jobs)]
-        keys: dict[str, Callable[[int], tuple[float, ...]]] = {
-            "by arrival": lambda j: arrival[j],
-            "shortest first": lambda j: (shortest[j], *arrival[j]),
-            "smallest first": lambda j: (share[j], *arrival[j]),
-            "least work first": lambda j: (share[j] * shortest[j] / (jobs[j].weight or 1e-9), *arrival[j]),
-        }
-        return {name: tuple(sorted(everyone, key=key)) for name, key in keys.items()}
+        work = [share[j] * shortest[j] / (job.weight or 1e-9) for j, job in enumerate(jobs)]
+        keys: dict[str, Sequence[float]] = {"by arrival": [0.0] * len(jobs), "shortest first": shortest, "smallest first": share, "least work first": work}
+        return {name: tuple(sorted(range(len(jobs)), key=lambda j, key=key: (key[j], *arrival[j]))) for name, key in keys.items()}  # type: ignore[misc]
 
     def _families(self) -> Iterator[tuple[str, _Quotas]]:
         n = len(self.shapers)
         for slots in sorted({max(1, round(n * i / _SLOTS)) for i in range(1, _SLOTS + 1)}):
             yield f"slots {slots}", tuple(_largest(ladder, 1 / slots) for ladder in self.ladders)
         for share in _SHARES:
-            yield f"maximum {share:g}", self._each(lambda shaper, share=share: shaper.fraction_of_maximum(share))
-            yield f"peak {share:g}", self._each(lambda shaper, share=share: shaper.fraction_of_peak(share))
+            yield f"maximum {share:g}", self._each([shaper.fraction_of_maximum(share) for shaper in self.shapers])
+            yield f"peak {share:g}", self._each([shaper.fraction_of_peak(share) for shaper in self.shapers])
         for factor in _FACTORS:
-            yield f"mean {factor:g}", self._each(lambda shaper, factor=factor: shaper.times_mean(factor))
+            yield f"mean {factor:g}", self._each([shaper.times_mean(factor) for shaper in self.shapers])
         for price in _PRICES:
             yield f"price {price:g}", tuple(self._cheapest(j, price) for j in range(n))
 
-    def _each(self, size: Callable[[Shaper], Quota | None]) -> _Quotas:
+    def _each(self, sizes: Sequence[Quota | None]) -> _Quotas:
+        """Return the sizes, the least of the ladder in place of one with which the job would never be done although it could be."""
         quotas = []
-        for j, shaper in enumerate(self.shapers):
-            quota = size(shaper)
-            usable = self._usable(j, [quota]) if quota is not None else []
-            is_endless = bool(usable) and self._seconds(j, usable[0]) == inf
-            ladder = self.ladders[j]
-            quotas.append(ladder[0] if ladder and (not usable or is_endless) else quota)
+        for j, (quota, ladder) in enumerate(zip(sizes, self.ladders, strict=True)):
+            is_endless = quota is None or (self._seconds(j, quota) == inf and self._seconds(j, ladder[0]) < inf)
+            quotas.append(ladder[0] if ladder and is_endless else quota)
         return tuple(quotas)
 
     def _cheapest(self, j: int, price: float) -> Quota | None:
@@ -171,23 +179,37 @@ class _Search:
         return self.seconds[key]
 
     def _descend(self, start: _Found, until: int) -> _Found:
-        """Change quotas job by job, then orders, then jobs in pairs, while that improves the score and evaluations are left."""
+        """Change quotas job by job, then the order of the queue, while that improves the score and evaluations are left."""
         best = start
         while self.n_evaluations < until:
-            improved = self._one_by_one(best, until)
-            improved = self._order(improved)
-            if improved.outcome.score == best.outcome.score:
-                improved = self._in_pairs(improved, until)
-                if improved.outcome.score == best.outcome.score:
-                    break
+            improved = self._order(self._around(best, range(len(self.shapers)), until))
+            if improved is best:
+                break
             best = improved
         return best
 
-    def _try(self, best: _Found, changes: dict[int, Quota | None]) -> _Found:
-        quotas = list(best.reservation.quotas)
-        for j, quota in changes.items():
-            quotas[j] = quota
-        reservation = replace(best.reservation, quotas=tuple(quotas))
+    def _kick(self, best: _Found) -> _Found:
+        """Put a few jobs on random rungs, descend around them, and keep what is better, while evaluations are left."""
+        everyone = [j for j, ladder in enumerate(self.ladders) if ladder]
+        orders = list(self._orders().values())
+        idle = 0
+        while everyone and self.n_evaluations < self.effort and idle < _IDLE:
+            picked = self.dice.permutation(everyone)[: _KICKED + _AROUND].tolist()
+            quotas = list(best.reservation.quotas)
+            for j in picked[:_KICKED]:
+                quotas[j] = self.ladders[j][int(self.dice.integers(len(self.ladders[j])))]
+            reservation = replace(best.reservation, quotas=tuple(quotas))
+            if self.dice.random() < _OTHER_ORDER:
+                reservation = replace(reservation, order=orders[int(self.dice.integers(len(orders)))], backfill=bool(self.dice.random() < 0.5))
+            kicked = _Found(best.family, reservation, self._evaluate(reservation))
+            kicked = self._around(kicked, picked, self.effort)
+            idle = 0 if kicked.outcome.score > best.outcome.score else idle + 1
+            best = max(best, kicked, key=lambda one: one.outcome.score)
+        return best
+
+    def _try(self, best: _Found, j: int, quota: Quota) -> _Found:
+        before = best.reservation.quotas
+        reservation = replace(best.reservation, quotas=(*before[:j], quota, *before[j + 1 :]))
         outcome = self._evaluate(reservation)
         return _Found(best.family, reservation, outcome) if outcome.score > best.outcome.score else best
 
@@ -204,14 +226,13 @@ class _Search:
             self._moves[key] = list(dict.fromkeys(found))
         return self._moves[key]
 
-    def _one_by_one(self, best: _Found, until: int) -> _Found:
-        for j in range(len(self.shapers)):
-            is_better = True
-            while is_better and self.n_evaluations < until:
-                before = best
-                for other in self._neighbours(j, best.reservation.quotas[j]):
-                    best = self._try(best, {j: other})
-                is_better = best is not before
+    def _around(self, best: _Found, jobs: Iterable[int], until: int) -> _Found:
+        """Try every neighbour of the quota of these jobs, one job after another."""
+        for j in jobs:
+            if self.n_evaluations >= until:
+                break
+            for other in self._neighbours(j, best.reservation.quotas[j]):
+                best = self._try(best, j, other)
         return best
 
     def _order(self, best: _Found) -> _Found:
@@ -222,25 +243,6 @@ class _Search:
                 if outcome.score > best.outcome.score:
                     best = _Found(best.family, reservation, outcome)
         return best
-
-    def _in_pairs(self, best: _Found, until: int) -> _Found:
-        """Make one job smaller and another one larger by one rung."""
-        n = len(self.shapers)
-        for a in range(n):
-            for b in range(n):
-                if a == b or self.n_evaluations >= until:
-                    continue
-                down, up = self._rung(a, best.reservation.quotas[a], -1), self._rung(b, best.reservation.quotas[b], 1)
-                if down is not None and up is not None:
-                    best = self._try(best, {a: down, b: up})
-        return best
-
-    def _rung(self, j: int, quota: Quota | None, by: int) -> Quota | None:
-        if quota is None:
-            return None
-        rungs = self.ladders[j]
-        inside = [rung for rung in rungs if (rung.share - quota.share) * by > 0]
-        return None if not inside else inside[0] if by > 0 else inside[-1]
 
 
 def _largest(rungs: Sequence[Quota], share: float) -> Quota | None:
