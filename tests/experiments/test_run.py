@@ -1,10 +1,13 @@
+import json
 import os
 
 import pytest
+from pydantic import ValidationError
 
 from libra_opt.experiments.cell import Cell
 from libra_opt.experiments.engines import local
 from libra_opt.experiments.run import Task, run_task
+from libra_opt.experiments.timeline import Timeline
 
 
 def cell(policy="equal_split", seed=1, **parameters):
@@ -34,12 +37,38 @@ def test_timeline_tells_what_the_measures_count():
     assert [job.done_at is not None for job in timeline.jobs] == [True] * 4
 
 
-def test_timeline_has_the_plans_reasons_and_its_certificate():
-    timeline = run_task(Task(cell("libra_greedy"), keep_timeline=True)).timeline
+@pytest.fixture(scope="module")
+def planned():
+    return run_task(Task(cell("libra_greedy"), keep_timeline=True)).timeline
+
+
+def test_timeline_has_the_plans_reasons_and_its_certificate(planned):
+    timeline = planned
     assert len(timeline.plans) == len(timeline.begins)
     assert {note.status for note in timeline.plans if note is not None} <= {"optimal", "within_gap", "feasible", "fallback"}
     assert all(timeline.told[i].message for job in timeline.jobs for i in job.told if i >= 0)
     assert any(i >= 0 for job in timeline.jobs for i in job.told)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda told: told["begins"].pop(),
+        lambda told: told["capacity"][0].append(1.0),
+        lambda told: told["jobs"][0]["granted"].pop(),
+        lambda told: told["jobs"][1]["used"][2].pop(),
+        lambda told: told["jobs"][2].update(first=3),
+        lambda told: told["jobs"][2].update(first=-1),
+        lambda told: told["jobs"][3]["told"].__setitem__(0, 10_000),
+        lambda told: told["plans"].pop(),
+    ],
+)
+def test_timeline_that_does_not_fit_together_is_refused(damage, planned):
+    told = json.loads(planned.model_dump_json())
+    assert Timeline.model_validate(told) == planned
+    damage(told)
+    with pytest.raises(ValidationError):
+        Timeline.model_validate(told)
 
 
 def test_cell_that_fails_says_why_and_stops_no_other():
