@@ -3,6 +3,7 @@
 from typing import Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from libra_opt.domain.base import Name, Natural, Positive, Text, Value
 from libra_opt.domain.frozen import FrozenMapping
@@ -94,5 +95,5 @@ class Result(Value):
     @model_validator(mode="after")
     def _is_one_of_three(self) -> Self:
         if sum(each is not None for each in (self.measures, self.bound, self.error)) != 1:
-            raise ValueError("has not exactly one of measures, bound and error; write one of them")
+            raise PydanticCustomError("fault", "has not exactly one of measures, bound and error; write one of them")
         return self

@@ -1,7 +1,10 @@
 """What happened in one run, period by period: a document for reports, not for judging (see `Measures`)."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Self
+
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
 
 from libra_opt.domain import About, Plan
 from libra_opt.domain.base import Name, NonNegative, Text, Value
@@ -97,6 +100,19 @@ class Timeline(Value):
     told: tuple[Told, ...] = ()
     plans: tuple[PlanNote | None, ...] = ()
 
+    @model_validator(mode="after")
+    def _has_one_entry_per_period(self) -> Self:
+        n, width = len(self.begins), len(self.resources)
+        rows = {"seconds": self.seconds, "capacity": self.capacity, "deciding_seconds": self.deciding_seconds, "plans": self.plans or self.begins}
+        wrong = [name for name, row in rows.items() if len(row) != n]
+        if len(self.units) != width or any(len(row) != width for row in self.capacity):
+            wrong.append("units or capacity")
+        wrong += [f"jobs[{j}]" for j, job in enumerate(self.jobs) if not _fits(job, n, width, len(self.told))]
+        if wrong:
+            message = f"has not one entry per period and resource in {', '.join(wrong[:5])}; give what `simulate --record` or `sweep` wrote"
+            raise PydanticCustomError("fault", "{message}", {"message": message})
+        return self
+
 
 def timeline_of(run: Run) -> Timeline:
     """Return the timeline of a run that kept its plans."""
@@ -118,6 +134,16 @@ def timeline_of(run: Run) -> Timeline:
         jobs=tuple(_job(run, j, done, n) for j, done in sorted(rows.items(), key=lambda item: (jobs[item[0]].submitted, item[0]))),
         told=tuple(reasons),
         plans=_notes(run.periods),
+    )
+
+
+def _fits(job: JobTimeline, n_periods: int, n_resources: int, n_told: int) -> bool:
+    n = len(job.actions)
+    return (
+        0 <= job.first <= n_periods - n
+        and all(len(row) == n for row in (job.granted, job.used, job.service, job.kills, job.told))
+        and all(len(row) == n_resources for row in (*job.granted, *job.used))
+        and all(-1 <= i < n_told for i in job.told)
     )
 
 

@@ -5,16 +5,17 @@ A policy remembers what it did, so one is made anew for every run. Modules of po
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from libra_opt.domain import ForecastOptions, Options, Workload
 from libra_opt.errors import Fault, InputError
-from libra_opt.feedback import Setpoint
+from libra_opt.feedback import Setpoint, planning
 from libra_opt.simulation.grant import Policy
 from libra_opt.simulation.ours import Ours
 
-__all__ = ["BOUND", "OURS", "POLICIES", "PolicyKind", "make_policy"]
+__all__ = ["AT_REST", "BOUND", "OURS", "POLICIES", "PolicyKind", "make_policy"]
 
 BOUND: Final = "bound"
 """The clairvoyant bound: a row of every table, but no policy, as nothing is decided."""
@@ -40,7 +41,25 @@ class PolicyKind:
 
 
 OURS: Final = Options(forecast=ForecastOptions(need="own_step"))
-"""What ours asks for in every state, unless its line below says otherwise."""
+"""What ours asks for in every state, unless its line below says otherwise; feedback then tunes it."""
+
+AT_REST: Final = planning(OURS, Setpoint())
+"""The same as feedback begins with it: for ours without feedback, and for baselines that forecast, so that none is weak for want of a margin."""
+
+
+def _equal_split(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
+    from libra_opt.simulation.policies.equal_split import EqualSplit  # noqa: PLC0415 - made only when asked for
+
+    return EqualSplit()
+
+
+def _reservation(size: Literal["request", "maximum"], *, backfill: bool) -> Make:
+    def make(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
+        from libra_opt.simulation.policies.reservation import Reserving  # noqa: PLC0415 - made only when asked for
+
+        return Reserving(size, backfill)
+
+    return make
 
 
 def _static_best(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
@@ -49,9 +68,24 @@ def _static_best(_workload: Workload, _period_seconds: float, _seed: int) -> Pol
     return StaticBest()
 
 
-def _ours(name: str, options: Options = OURS, *, is_true: bool = False, is_fed_back: bool = True) -> Make:
+def _forecasting(module: str, function: str) -> Make:
+    def make(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
+        maker: Callable[[Options], Policy] = getattr(import_module(f"libra_opt.simulation.policies.{module}"), function)
+        return maker(AT_REST)
+
+    return make
+
+
+def _ours(name: str, options: Options = OURS, *, is_true: bool = False) -> Make:
     def make(_workload: Workload, period_seconds: float, _seed: int) -> Policy:
-        return Ours(name, options, is_true=is_true, setpoint=Setpoint(period_seconds=period_seconds) if is_fed_back else None)
+        return Ours(name, options, is_true=is_true, setpoint=Setpoint(period_seconds=period_seconds))
+
+    return make
+
+
+def _without_feedback(name: str) -> Make:
+    def make(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
+        return Ours(name, AT_REST)
 
     return make
 
@@ -61,9 +95,17 @@ def _with(**changes: object) -> Options:
 
 
 _KINDS: Final = (
+    PolicyKind("equal_split", "equal fixed slots, one per job of the workload", _equal_split),
+    PolicyKind("reservation", "every job holds its maximum from start to end, first in, first out", _reservation("maximum", backfill=False)),
+    PolicyKind("reservation_backfill", "the same, and a job may start before an earlier one that does not fit yet", _reservation("maximum", backfill=True)),
+    PolicyKind("reservation_of_request", "every job holds what it asked for from start to end, first in, first out", _reservation("request", backfill=False)),
     PolicyKind("static_best", "the best fixed quotas in hindsight, searched with the truth at hand, and held", _static_best),
+    PolicyKind("proportional", "shares in proportion to the forecast demand", _forecasting("proportional", "proportional")),
+    PolicyKind("max_min", "max-min fair levels of the forecast demand", _forecasting("max_min", "max_min")),
+    PolicyKind("drf", "dominant resource fairness on the forecast demand", _forecasting("drf", "drf")),
+    PolicyKind("greedy_fifo", "in order of submission what each is forecast to use", _forecasting("greedy", "greedy")),
     PolicyKind("libra", "ours: forecast, plan, feedback", _ours("libra")),
-    PolicyKind("libra_no_feedback", "ours without feedback and ageing", _ours("libra_no_feedback", is_fed_back=False)),
+    PolicyKind("libra_no_feedback", "ours without feedback and ageing, held where feedback begins", _without_feedback("libra_no_feedback")),
     PolicyKind("libra_true", "ours, shown the demand that comes: what a perfect forecast would be worth", _ours("libra_true", is_true=True)),
     PolicyKind(
         "libra_last_value",

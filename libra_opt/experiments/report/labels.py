@@ -21,7 +21,7 @@ def labels(names: Sequence[str]) -> list[str]:
     for i, name in enumerate(names):
         shown = plain_text(name)
         short = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 3]}..."
-        label = escape(short, quote=False)
+        label = escape(short, quote=False).replace("$", "&#36;")  # between two dollars plotly looks for mathematics
         found.append(label if label not in found else f"{label} ({i})")
     return found
 

@@ -72,7 +72,7 @@ def _introduction(results: Sequence[Result], shown: Sequence[Group], meaning: st
     source = "All workloads are synthetic: generated from a seed, not measured. " if kinds == {True} else ""
     failed = f" <strong>{n_failed} of the cells failed</strong>; see below." if n_failed else ""
     return (
-        f"<p>{len(results)} cells: one policy on one workload with one seed and one period each.{failed} {source}"
+        f"<p>{len(results)} {'cell' if len(results) == 1 else 'cells'}: one policy on one workload with one seed and one period each.{failed} {source}"
         f"Throughput means <strong>{_text(MEANINGS[meaning].unit)}</strong>; ratios are to <strong>{_text(baseline)}</strong> on the same seeds.</p>"
     )
 
