@@ -96,7 +96,7 @@ def test_a_plan_held_over_the_mean_demand_is_worse() -> None:
 
 
 @given(tiny_states(periods=3, most_cards=3, most_cores=0))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_looking_ahead_is_never_worse_than_one_period_at_a_time(document: dict[str, Any]) -> None:
     horizon = allocate(State.model_validate(document)).certificate.horizon
     assert horizon is not None
