@@ -20,7 +20,7 @@ from libra_opt.domain.state import State
 from libra_opt.formulation.program import TIE_TOLERANCE, Choice, Score
 from libra_opt.lookahead.board import Board
 from libra_opt.lookahead.journeys import WHOLE, journeys_of
-from libra_opt.lookahead.master import Master, bound_whole, mix, pick, rounded_down
+from libra_opt.lookahead.master import Master, bound_whole, mix, near_routes, pick, rounded_down
 from libra_opt.lookahead.routes import Journey, Route
 from libra_opt.lookahead.rows import Shared, shared_rows_of
 from libra_opt.lookahead.spans import Span, spans_of
@@ -35,8 +35,11 @@ _FEW_ROUTES: Final = 20_000
 _PAIRS: Final = 2_000_000
 """About how many pairs of ways, over jobs and periods, are compared per unit of effort."""
 
+_NUMBERS: Final = 100_000_000
+"""About how many numbers may be held of what ways use of the shared rows."""
+
 _LEAST_WAYS, _MOST_WAYS = 8, 400
-_SWEEPS, _ROUNDS, _NODES = 4, 40, 200
+_SWEEPS, _ROUNDS, _NODES, _NEAR = 4, 40, 50, 12
 _EXACT_NODES: Final = 100_000
 
 
@@ -113,11 +116,14 @@ def _journeys(state: State, ledger: Ledger, spans: tuple[Span, ...], choice: Cho
 def _affordable(state: State, solution: Solution) -> tuple[int, int]:
     """Return how many periods and how many ways of a job in each the effort allows."""
     n_jobs, n = max(1, solution.program.n_jobs), state.options.lookahead
-    pairs = _PAIRS * state.options.effort
-    while n > 1 and n_jobs * n * _LEAST_WAYS**2 > pairs:
+    n_limits = max(1, len(state.ledger.pools) + len(state.ledger.queues)) * state.ledger.n_resources
+
+    def ways(periods: int) -> float:
+        return float(min(np.sqrt(_PAIRS * state.options.effort / (n_jobs * periods)), _NUMBERS / (n_jobs * periods * periods * n_limits)))
+
+    while n > 1 and ways(n) < _LEAST_WAYS:
         n -= 1
-    most = int(np.clip(np.sqrt(pairs / (n_jobs * n)), _LEAST_WAYS, _MOST_WAYS))
-    return n, most
+    return n, int(np.clip(ways(n), _LEAST_WAYS, _MOST_WAYS))
 
 
 def _row(journey: Journey, solution: Solution) -> int:
@@ -166,7 +172,7 @@ def _searched(
     best = max(begin, better, key=_value)
     for routes in (rounded_down(master, mixed), rounded_down(master, mixed, first)):
         best = max(best, _improved(journeys, solution, routes), key=_value)
-    routes, _ = pick(master, mixed.routes, best.routes, _NODES, gap / 2)
+    routes, _ = pick(master, near_routes(master, mixed, _NEAR), best.routes, _NODES, gap / 2)
     best = max(best, _improved(journeys, solution, routes), key=_value)
     return best.routes, mixed.bound, bound_whole(master, mixed, spans, Limits.of(solution.score))
 

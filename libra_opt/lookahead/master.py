@@ -15,7 +15,7 @@ from scipy import sparse
 
 from libra_opt.formulation.program import Program
 from libra_opt.lookahead.finishing import best_finishing_route
-from libra_opt.lookahead.routes import Journey, Route, best_route, finished_route, worth_of
+from libra_opt.lookahead.routes import Journey, Route, best_route, best_routes, finished_route, worth_of
 from libra_opt.lookahead.rows import Shared, route_use
 from libra_opt.lookahead.spans import Span
 from libra_opt.solvers.found import NOTHING_SPENT
@@ -23,7 +23,7 @@ from libra_opt.solvers.highs import Linear, solve_integer
 from libra_opt.solvers.lagrangian import price_out
 from libra_opt.solvers.solution import Limits
 
-__all__ = ["Master", "Mixed", "bound_whole", "mix", "pick", "rounded_down"]
+__all__ = ["Master", "Mixed", "bound_whole", "mix", "near_routes", "pick", "rounded_down"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -204,14 +204,27 @@ def _priced(master: Master, problem: _Problem, duals: _Floats) -> tuple[float, l
     prices = np.maximum(0.0, duals[:n_rows])
     for j, journey in enumerate(master.journeys):
         first = problem.capped.get(j)
-        gains = []
-        for t, use in enumerate(master.uses[j]):
-            worth = journey.value[t] if first is None else max(0.0, duals[first + t]) * journey.progress[t] / journey.left
-            gains.append(worth - use @ prices)
-        route, value = best_route(gains, journey.charge if first is None else _free_to_leave(journey))
+        credit = None if first is None else np.maximum(0.0, duals[first : first + len(journey.value)])
+        route, value = best_route(*_at_prices(master, j, prices, credit))
         gained += max(0.0, value - float(duals[n_rows + j]))
         found.append(route)
     return gained, found
+
+
+def _at_prices(master: Master, j: int, prices: _Floats, credit: _Floats | None) -> tuple[list[_Floats], Sequence[_Floats]]:
+    """Return gains and charges of a job at prices of the rows; `credit` is what all that is left is worth in each period, where the job can finish."""
+    journey = master.journeys[j]
+    worth = journey.value if credit is None else [share * progress / journey.left for share, progress in zip(credit, journey.progress, strict=True)]
+    gains = [value - use @ prices for value, use in zip(worth, master.uses[j], strict=True)]
+    return gains, journey.charge if credit is None else _free_to_leave(journey)
+
+
+def near_routes(master: Master, mixed: Mixed, most: int) -> list[list[Route]]:
+    """Return, for every job, the routes of a mixture and the best others at its prices, `most` of these."""
+    near = []
+    for j, known in enumerate(mixed.routes):
+        near.append([*known, *best_routes(*_at_prices(master, j, mixed.duals, mixed.credit.get(j)), most)])
+    return near
 
 
 def _free_to_leave(journey: Journey) -> list[_Floats]:
@@ -236,17 +249,18 @@ def pick(master: Master, routes: Sequence[Sequence[Route]], start: Sequence[Rout
     n = len(every)
     use = np.array(uses).reshape(n, n_rows)
     chosen = use[np.array(begin)].sum(axis=0)
-    matrix = np.zeros((n_rows + len(journeys), n + shared.n_extra))
-    matrix[:n_rows, :n] = use.T
-    matrix[n_rows + np.array(owner), np.arange(n)] = 1.0
-    extra = np.zeros(shared.n_extra)
+    column_of, row_of = np.nonzero(use)
+    extra, maxima = np.zeros(shared.n_extra), np.array(shared.extra, dtype=np.float64).reshape(-1, 3)
+    rows = np.concatenate([row_of, n_rows + np.array(owner), maxima[:, 0].astype(np.intp)])
+    columns = np.concatenate([column_of, np.arange(n), n + maxima[:, 1].astype(np.intp)])
+    entries = np.concatenate([use[column_of, row_of], np.ones(n), maxima[:, 2]])
+    matrix = sparse.csc_array((entries, (rows, columns)), shape=(n_rows + len(journeys), n + shared.n_extra))
     for row, column, entry in shared.extra:
-        matrix[row, n + column] = entry
         if entry < 0:
             extra[column] = max(0.0, chosen[row] - shared.high[row])
     low = np.append(np.full(n_rows, -np.inf), np.ones(len(journeys)))
     high = np.append(shared.high, np.ones(len(journeys)))
-    linear = Linear(np.append(gain, np.zeros(shared.n_extra)), sparse.csc_array(matrix), low, high, np.append(np.ones(n), np.full(shared.n_extra, np.inf)))
+    linear = Linear(np.append(gain, np.zeros(shared.n_extra)), matrix, low, high, np.append(np.ones(n), np.full(shared.n_extra, np.inf)))
     answer = solve_integer(linear, np.append(np.array(begin, dtype=np.float64), extra), n_nodes, gap, n)
     picked = {owner[i]: every[i] for i in np.flatnonzero(answer.columns).tolist()}
     return [picked.get(j, start[j]) for j in range(len(journeys))], answer.is_proven

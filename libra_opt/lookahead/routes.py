@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from libra_opt.lookahead.holdings import Holdings
 
-__all__ = ["FINISHED", "Journey", "Route", "best_route", "finished_route", "worth_of"]
+__all__ = ["FINISHED", "Journey", "Route", "best_route", "best_routes", "finished_route", "worth_of"]
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
@@ -117,3 +117,33 @@ def best_route(gains: Sequence[_Floats], charges: Sequence[_Floats]) -> tuple[Ro
     for after in reversed(following):
         route.append(int(after[route[-1]]))
     return tuple(route), float(value[row])
+
+
+def best_routes(gains: Sequence[_Floats], charges: Sequence[_Floats], most: int) -> list[Route]:
+    """Return the best of the routes that are each the best through some way in some period, at most so many, the best first; arguments as of `best_route`."""
+    ahead: list[_Floats] = [gains[-1]]
+    following: list[npt.NDArray[np.intp]] = []
+    for t in range(len(gains) - 1, 0, -1):
+        onward = ahead[0][None, :] - charges[t]
+        following.insert(0, onward.argmax(axis=1))
+        ahead.insert(0, gains[t - 1] + onward.max(axis=1))
+    so_far: list[_Floats] = [-charges[0][0]]
+    coming: list[npt.NDArray[np.intp]] = []
+    for t in range(1, len(gains)):
+        arriving = (so_far[-1] + gains[t - 1])[:, None] - charges[t]
+        coming.append(arriving.argmax(axis=0))
+        so_far.append(arriving.max(axis=0))
+    value = np.concatenate([before + after for before, after in zip(so_far, ahead, strict=True)])
+    period = np.repeat(np.arange(len(gains)), [len(gain) for gain in gains])
+    row = np.concatenate([np.arange(len(gain)) for gain in gains])
+    found: dict[Route, None] = {}
+    for i in np.argsort(-value, kind="stable").tolist():
+        if len(found) == most or not np.isfinite(value[i]):
+            break
+        route = [int(row[i])]
+        for t in range(int(period[i]), 0, -1):
+            route.insert(0, int(coming[t - 1][route[0]]))
+        for t in range(int(period[i]), len(gains) - 1):
+            route.append(int(following[t][route[-1]]))
+        found.setdefault(tuple(route))
+    return list(found)

@@ -203,3 +203,14 @@ def test_export_writes_the_program(form, place, capsys):
 def test_printable_leaves_ordinary_text_alone():
     assert printable("größer → 50 %") == "größer → 50 %"
     assert printable("a\nb\x00") == "a\\nb\\x00"
+
+
+def test_table_of_a_plan_that_looks_ahead_shows_the_later_periods(capsys, place):
+    job = {"id": "a", "demand": {"gpu": 4}, "demand_ahead": [{"gpu": 2}], "remaining": 90}
+    document = {"period": {"index": 7}, "pools": [{"name": "p", "capacity": {"gpu": 3}}], "jobs": [job], "options": {"lookahead": 3}}
+    (place / "state.json").write_text(json.dumps(document))
+    shown = run(capsys, "solve", "state.json")
+    for part in ["looking ahead", "period 7", "period 9", "Looking ahead 3 periods, optimal"]:
+        assert part in shown
+    (row,) = (line.split() for line in shown.splitlines() if line.startswith("a ") and "-" in line.split())
+    assert row == ["a", "75.0", "%", "100.0", "%", "-"]

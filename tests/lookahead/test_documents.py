@@ -78,67 +78,6 @@ def test_a_history_is_forecast_for_every_period() -> None:
     assert demands == [2, 2, 2, 6]
 
 
-def _ahead(edit: Edit) -> Edit:
-    return lambda plan: edit(plan["ahead"][0])
-
-
-DAMAGES: dict[str, Edit] = {
-    "R1": _ahead(lambda period: period["jobs"][0]["stages"][0]["resources"].update(gpu=9)),
-    "R2": _ahead(lambda period: period["jobs"][-1]["stages"][0]["resources"].update(gpu=1)),
-    "R4": _ahead(lambda period: period["jobs"][0]["stages"][0].update(pool="q")),
-    "R5": _ahead(lambda period: period["jobs"][0]["stages"][0]["resources"].update(gpu_mem=1)),
-    "R6": _ahead(lambda period: period["jobs"][0].update(service=0.25)),
-    "R8": _ahead(lambda period: period["jobs"][0]["stages"][0]["resources"].update(gpu=1.5)),
-    "format": _ahead(lambda period: period.update(index=7)),
-    "objective": lambda plan: plan["certificate"]["horizon"].update(objective=plan["certificate"]["horizon"]["objective"] + 1),
-}
-
-
-@pytest.mark.parametrize("rule", DAMAGES)
-def test_what_is_not_so_in_a_later_period_is_found(rule: str, answered: tuple[State, Plan]) -> None:
-    state, plan = answered
-    document = json.loads(write(plan))
-    DAMAGES[rule](document)
-    broken = verify(state, read_plan(json.dumps(document))).broken
-    assert rule in {fault.rule for fault in broken}
-    assert all(fault.where.startswith(("ahead[0].", "certificate.horizon")) for fault in broken if fault.rule == rule)
-
-
-FORGED: dict[str, Edit] = {
-    "certificate.horizon.periods": lambda plan: plan["ahead"].pop(),
-    "certificate.horizon.discount": lambda plan: plan["certificate"]["horizon"].update(discount=0.5),
-    "certificate.horizon.bound": lambda plan: plan["certificate"]["horizon"].update(bound=0),
-    "certificate.horizon.gap": lambda plan: plan["certificate"]["horizon"].update(gap=0.5),
-    "ahead": lambda plan: plan["certificate"].update(horizon=None),
-    "ahead[1].jobs": lambda plan: plan["ahead"][1]["jobs"].append({**plan["ahead"][0]["jobs"][0], "id": "zzz"}),
-}
-
-
-@pytest.mark.parametrize("where", FORGED)
-def test_a_forged_horizon_is_found(where: str, answered: tuple[State, Plan]) -> None:
-    state, plan = answered
-    document = json.loads(write(plan))
-    FORGED[where](document)
-    assert any(fault.where.startswith(where) for fault in verify(state, read_plan(json.dumps(document))).broken)
-
-
-def test_a_job_that_has_finished_holds_nothing_later(answered: tuple[State, Plan]) -> None:
-    document = _document()
-    document["jobs"][1]["remaining"] = 1
-    short = State.model_validate(document)
-    plan = answered[1].replace({"state_digest": short.digest})
-    assert "b" in {job.id for job in plan.jobs if job.stages}
-    assert "b" in {job.id for job in plan.ahead[0].jobs}
-    messages = [str(fault) for fault in verify(short, plan).broken]
-    assert any("has finished before" in message for message in messages)
-
-
-def test_a_plan_of_one_period_may_not_speak_of_others(answered: tuple[State, Plan]) -> None:
-    state, plan = answered
-    alone = state.replace({"options": state.options.replace({"lookahead": 1})})
-    assert any(fault.where == "certificate.horizon.periods" for fault in verify(alone, plan.replace({"state_digest": alone.digest})).broken)
-
-
 FAULTS: dict[str, tuple[Edit, str]] = {
     "beside a history": (lambda job: job.update(history=[{"gpu": 1}], demand=None) or job.pop("demand"), "jobs[0].demand_ahead"),
     "without a demand": (lambda job: job.pop("demand"), "jobs[0].demand_ahead"),

@@ -72,12 +72,12 @@ def _amounts(stages: Any) -> tuple[int, int]:
 
 
 @given(tiny_states(periods=2, most_cards=3, most_cores=2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_two_periods_of_cards_and_cores_are_planned_best(document: dict[str, Any]) -> None:
     _answered(document, 2)
 
 
 @given(tiny_states(periods=3, most_cards=3, most_cores=0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_three_periods_of_cards_are_planned_best(document: dict[str, Any]) -> None:
     _answered(document, 3)
