@@ -21,7 +21,7 @@ from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.columns import near_best
 from libra_opt.solvers.core import split
 from libra_opt.solvers.found import NOTHING_SPENT
-from libra_opt.solvers.lagrangian import price_out
+from libra_opt.solvers.lagrangian import Priced, price_out
 from libra_opt.solvers.master import master
 from libra_opt.solvers.relaxation import penalties
 from libra_opt.solvers.steps import reach, step
@@ -49,7 +49,7 @@ _TEMPERATURES = (0.05,)
 _WHOLE_TEMPERATURES, _OPEN_TEMPERATURES = (0.1, 0.02, 0.004), (0.01,)
 """Of a sample, of all jobs where there are few, and of the jobs that are open."""
 
-_FEW_WIDTHS, _OPEN_WIDTHS = (0.25,), (0.35, 0.2, 0.2)
+_FEW_WIDTHS, _OPEN_WIDTHS = (0.25,), (0.35, 0.2)
 """How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, and of many, one pass after the other, where the sample
 has `_SAMPLE` jobs; less where it has more, as its error falls."""
 
@@ -66,8 +66,9 @@ def dual_prices(program: Program) -> Prices:
     jobs, weights = _sample(program, max(_SAMPLE, program.n_jobs // _PER_SAMPLED))
     dual = _Dual(_small(program, jobs, weights), weights)
     prices = dual.rows.prices(_descend(dual, dual.rows.start(), _TEMPERATURES if len(jobs) < program.n_jobs else _WHOLE_TEMPERATURES))
+    priced = price_out(program, prices, NOTHING_SPENT)
     for width in _FEW_WIDTHS if program.n_jobs <= _FEW else _OPEN_WIDTHS:
-        prices = _among_open(program, prices, width * min(1.0, (_SAMPLE / len(jobs)) ** 0.25))
+        prices, priced = _among_open(program, prices, priced, width * min(1.0, (_SAMPLE / len(jobs)) ** 0.25))
     return prices
 
 
@@ -117,21 +118,20 @@ def _ratio(part: _Floats, whole: _Floats) -> _Floats:
     return np.where((part > 0) & (whole > 0), part / np.where(whole > 0, whole, 1.0), 1.0)
 
 
-def _among_open(program: Program, prices: Prices, width: float) -> Prices:
+def _among_open(program: Program, prices: Prices, priced: Priced, width: float) -> tuple[Prices, Priced]:
     """Price the jobs whose answer is open at `prices`, within a width relative to their worth; the better of the two prices is returned."""
-    priced = price_out(program, prices, NOTHING_SPENT)
     slack = width * program.worth
     core = split(program, priced, slack, _MOST_OPEN, _MOST_OPEN_CELLS)
     if core is None:
-        return prices
+        return prices, priced
     inner = core.inner.program
     if program.n_jobs <= _FEW:
         over = master(near_best(inner, price_out(inner, prices, NOTHING_SPENT), slack[core.inner.jobs]), reach(program, prices))
-        after = over.prices(over.linear.open().duals)
+        after = over.prices(over.linear.open(over.guess(prices)).duals)
     else:
         dual = _Dual(inner, np.ones(inner.n_jobs))
         after = dual.rows.prices(_descend(dual, dual.rows.point(prices), _OPEN_TEMPERATURES))
-    return step(program, prices, priced.bound, after)[0]
+    return step(program, prices, priced, after)
 
 
 def _descend(dual: "_Dual", point: _Floats, temperatures: tuple[float, ...]) -> _Floats:
