@@ -78,7 +78,7 @@ def first_plan(program: Program, prices: Prices, gap: float) -> Found:
     for margin, n_jobs, n_cells in _CORES:
         opened = _open(fine, prices, priced, margin, n_jobs + program.n_jobs // _PER_CORE, n_cells + 6 * program.n_jobs // _PER_CORE)
         if opened is None:
-            break
+            continue
         undived = opened
         prices, priced = step(fine, prices, priced, opened.prices)
         spoilt = (priced.bound - opened.optimum.value - opened.outside) / max(1e-300, gap * abs(priced.bound))
