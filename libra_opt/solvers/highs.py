@@ -184,7 +184,7 @@ class Integer:
     iterations: int
 
 
-def solve_integer(program: Linear, start: npt.NDArray[np.bool_], n_nodes: int, gap: float) -> Integer:
+def solve_integer(program: Linear, start: npt.NDArray[np.bool_], n_nodes: int, gap: float, *, restarts: bool = True) -> Integer:
     """Search a program whose columns are 0 or 1, from a feasible start; the answer is the start where nothing better was found.
 
     Parameters
@@ -193,11 +193,13 @@ def solve_integer(program: Linear, start: npt.NDArray[np.bool_], n_nodes: int, g
         Most nodes of the search tree.
     gap
         Relative gap that ends the search.
+    restarts
+        Whether the search may begin again once much is fixed at the root: it finds more among many columns, and takes twice the time.
     """
     from highspy import HighsSolution, HighsVarType, kSolutionStatusFeasible  # noqa: PLC0415
 
     scale = max(1e-300, float(np.abs(program.gain).max(initial=0.0)))
-    options = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9}
+    options = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9, "mip_allow_restart": restarts}
     highs = _open(program, options, scale, HighsVarType.kInteger)
     begin = HighsSolution()
     begin.col_value = start.astype(np.float64).tolist()

@@ -45,7 +45,7 @@ _CLOSE = 0.1
 """Parts of the gap asked for by which the jobs outside the core may spoil the linear optimum without a larger core being tried; up to one of them it is first
 seen whether a dive comes within the gap all the same."""
 
-_DIVES = ((3, 0.2), (1, 2.0), (2, 1.0))
+_DIVES = ((6, 0.5), (3, 0.2), (1, 2.0), (2, 1.0))
 """Split jobs that become whole in a round, and the size, in gaps of the whole value, below which jobs are rounded at once; one after the other while the gap
 is open."""
 

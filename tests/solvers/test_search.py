@@ -5,15 +5,18 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from libra_opt.domain.options import Options
 from libra_opt.solvers.diving import dive
 from libra_opt.solvers.exchange import exchange, keeps_reserves, limits_at, mend
 from libra_opt.solvers.found import NOTHING_SPENT
 from libra_opt.solvers.highs import Guess, Linear
+from libra_opt.solvers.improve import search_columns
 from libra_opt.solvers.lagrangian import price_out
 from libra_opt.solvers.linear import solve_linear
 from libra_opt.solvers.master import master
 from libra_opt.solvers.nearby import search_nearby
 from libra_opt.solvers.prices import dual_prices
+from libra_opt.solvers.recombine import DIVES, recombine
 from libra_opt.solvers.relaxation import relax
 from libra_opt.solvers.start import first_plan
 from libra_opt.solvers.steps import reach, step
@@ -97,7 +100,7 @@ def test_what_is_nearby_is_never_worse(program):
     columns = opened(program, 0.2)
     loss = columns.loss(price_out(program, dual_prices(program), NOTHING_SPENT))
     start = exchange(columns, everybody_waits(columns))
-    near = search_nearby(columns, loss, start, 200, 2, 1e-3)
+    near = search_nearby(columns, loss, np.ones(program.n_jobs), start, 200, 2, 1e-3)
     assert not program.score(columns.choice(start)).beats(program.score(columns.choice(near.selected)))
     assert program.fits(program.usage(columns.choice(near.selected)))
 
@@ -124,3 +127,21 @@ def test_first_plan_fits_and_its_bound_is_above_it(program):
     found = first_plan(program, dual_prices(program), 1e-3)
     assert found.program.fits(found.program.usage(found.choice))
     assert found.score.value <= found.bound * (1 + 1e-9)
+
+
+def test_recombined_dives_are_never_worse_and_fit(program):
+    found = first_plan(program, dual_prices(program), 1e-9)
+    options = Options(gap=1e-4)
+    for dives in DIVES:
+        better, effort = recombine(found, options, dives)
+        assert effort > 0
+        assert not found.score.beats(better.score)
+        assert better.program.fits(better.program.usage(better.choice))
+        assert better.score.value <= better.bound * (1 + 1e-9)
+
+
+def test_searches_nearby_that_are_drawn_look_elsewhere_and_repeat_themselves(program):
+    found = first_plan(program, dual_prices(program), 1e-9)
+    once, again = (search_columns(found, Options(gap=1e-4), 60, 1, np.random.default_rng(3)) for _ in range(2))
+    assert once[0].choice.tolist() == again[0].choice.tolist()
+    assert not found.score.beats(once[0].score)
