@@ -42,6 +42,9 @@ _MOST_REPRICED = 6_000
 _NEARBY = ((300, 1), (600, 2), (1_300, 5))
 """Most columns and nodes of the searches among the columns of least loss."""
 
+_FEW = 300
+"""Of up to this many jobs the first of the larger searches looks at all columns that matter, and small ones before it only take time."""
+
 _DRAWN = (400, 1)
 """The same for those that look in other places, drawn by the seed."""
 
@@ -80,7 +83,7 @@ def _solve_small(program: Program, options: Options) -> Solution:
 
 
 def _solve_large(program: Program, options: Options) -> Solution:
-    found = first_plan(program, dual_prices(program), options.gap)
+    found = first_plan(program, dual_prices(program), options)
     if Limits.of(found.score) != found.least:
         found = prove_tiers(program, found, options)
     if Limits.of(found.score) != NOTHING_SPENT and program.n_cells <= _MOST_REPRICED:
@@ -115,14 +118,15 @@ def _searches(program: Program, options: Options) -> Iterator[_Search]:
     def core(n_jobs: int, n_cells: int, share: float) -> _Search:
         return lambda found, effort: search_core(program, found, options, n_jobs, n_cells, share * effort)
 
-    drawn = np.random.default_rng(options.seed)
+    drawn, is_many = np.random.default_rng(options.seed), program.n_jobs > _FEW
     yield recombined(DIVES[0])
-    yield nearby(_NEARBY[0])
-    yield mixed
-    yield nearby(_DRAWN, drawn)
-    yield recombined(DIVES[1])
-    yield nearby(_DRAWN, drawn)
+    if is_many:
+        yield nearby(_NEARBY[0])
+        yield nearby(_DRAWN, drawn)
+        yield recombined(DIVES[1])
+        yield nearby(_DRAWN, drawn)
     yield nearby(_NEARBY[1])
+    yield mixed
     yield nearby(_NEARBY[2])
     yield from (core(*size) for size in _CORES[:2])
     yield roaming

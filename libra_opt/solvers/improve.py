@@ -63,14 +63,14 @@ def prove_tiers(program: Program, found: Found, options: Options) -> Found:
     essence = restrict(program, running, lowest)
     outcome = cp_sat.search(essence.program, greedy_choice(essence.program), options.effort, options.seed, 1.0)
     least = Limits(outcome.bounds.lost, outcome.bounds.over_seconds, 0.0)
-    found = accept(replace(found, least=least), *polish(program, found.prices, essence.widen(outcome.choice, program.nothing)))
+    found = accept(replace(found, least=least), *polish(program, found.prices, essence.widen(outcome.choice, program.nothing), options.effort))
     if found.score.shortfall == 0 or program.n_cells > _MOST_SHORT:
         return found
     mixture = least_shortfall(program, Limits.of(found.score), options.effort)
     if mixture is None:
         return found
     found = replace(found, least=replace(least, shortfall=max(0.0, -mixture.bound)))
-    return accept(found, *realise(program, found.prices, mixture.service, mixture.pool))
+    return accept(found, *realise(program, found.prices, mixture.service, mixture.pool, options.effort))
 
 
 def reprice(program: Program, found: Found) -> Found:
@@ -159,7 +159,7 @@ def mix(program: Program, found: Found, options: Options) -> Found:
     service = np.where(level >= 0, program.bundles.service[level], -1.0)
     pool = np.where(core.rest >= 0, program.cell_pool[core.rest], -1)
     service[inner.jobs], pool[inner.stages] = mixture.service, mixture.pool
-    return accept(found, *realise(program, found.prices, service, pool))
+    return accept(found, *realise(program, found.prices, service, pool, options.effort))
 
 
 def roam(program: Program, found: Found, options: Options, effort: float) -> tuple[Found, float]:

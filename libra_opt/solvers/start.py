@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from libra_opt.domain.options import Options
 from libra_opt.formulation.encode import refine
 from libra_opt.formulation.program import Choice, Program
 from libra_opt.formulation.shadow import Prices
@@ -61,17 +62,17 @@ class _Opened:
     outside: float
 
 
-def first_plan(program: Program, prices: Prices, gap: float) -> Found:
+def first_plan(program: Program, prices: Prices, options: Options) -> Found:
     """Return a plan, always feasible, and what the prices found on the way prove of it.
 
     Parameters
     ----------
     prices
         Where to begin.
-    gap
-        Relative gap that is good enough.
+    options
+        The gap that is good enough, and the effort that bounds what is done by hand.
     """
-    fine = program
+    fine, gap = program, options.gap
     if not program.bundles.is_whole:
         fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.worth))
     priced, choice, undived = price_out(fine, prices, NOTHING_SPENT), None, None
@@ -88,7 +89,7 @@ def first_plan(program: Program, prices: Prices, gap: float) -> Found:
                 break
     if undived is not None:
         choice, _ = _dive(fine, undived, choice, priced.bound, gap)
-    return _found(fine, greedy_choice(fine) if choice is None else choice, prices)
+    return _found(fine, greedy_choice(fine) if choice is None else choice, prices, options.effort)
 
 
 def _open(program: Program, prices: Prices, priced: Priced, margin: float, n_jobs: int, n_cells: int) -> _Opened | None:
@@ -131,10 +132,10 @@ def _is_close(columns: Columns, selected: _Indices, outside: float, bound: float
     return is_met and bound - (float(columns.value[selected].sum()) + outside) <= gap * abs(bound)
 
 
-def _found(program: Program, choice: Choice, prices: Prices) -> Found:
+def _found(program: Program, choice: Choice, prices: Prices, effort: float) -> Found:
     """Return a choice with guarantees seen to and what is left handed out, and what prices prove of it."""
     priced = price_out(program, prices, NOTHING_SPENT)
-    choice = honour(program, settle(program, choice), priced.job_value, priced.cell_cost)
+    choice = honour(program, settle(program, choice), priced.job_value, priced.cell_cost, effort)
     choice = settle(program, fill(program, choice, priced.level_value, priced.cell_cost))
     score = program.score(choice)
     return Found(program, choice, score, price_out(program, prices, Limits.of(score)).bound, prices)

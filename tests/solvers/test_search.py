@@ -124,13 +124,13 @@ def test_a_step_that_finds_nothing_better_stays(program):
 
 
 def test_first_plan_fits_and_its_bound_is_above_it(program):
-    found = first_plan(program, dual_prices(program), 1e-3)
+    found = first_plan(program, dual_prices(program), Options(gap=1e-3))
     assert found.program.fits(found.program.usage(found.choice))
     assert found.score.value <= found.bound * (1 + 1e-9)
 
 
 def test_recombined_dives_are_never_worse_and_fit(program):
-    found = first_plan(program, dual_prices(program), 1e-9)
+    found = first_plan(program, dual_prices(program), Options(gap=1e-9))
     options = Options(gap=1e-4)
     for dives in DIVES:
         better, effort = recombine(found, options, dives)
@@ -141,7 +141,7 @@ def test_recombined_dives_are_never_worse_and_fit(program):
 
 
 def test_searches_nearby_that_are_drawn_look_elsewhere_and_repeat_themselves(program):
-    found = first_plan(program, dual_prices(program), 1e-9)
+    found = first_plan(program, dual_prices(program), Options(gap=1e-9))
     once, again = (search_columns(found, Options(gap=1e-4), 60, 1, np.random.default_rng(3)) for _ in range(2))
     assert once[0].choice.tolist() == again[0].choice.tolist()
     assert not found.score.beats(once[0].score)
