@@ -121,17 +121,27 @@ def _rounded_up(tables: Tables, ways: Ways, way: _Indices, pace: _Floats) -> tup
         amount[r] = floor[way]
         if tables.is_demanded[r]:
             np.multiply(tables.demand[:, r][stage], ratio, out=used[r])
-            step = tables.unit[:, r][stage] if tables.has_units[r] else 1
-            units = used[r] / step
-            slack = TICK_TOLERANCE * np.maximum(1.0, units)
-            np.minimum(slack, _MOST_SLACK, out=slack, where=units < _PRECISE)
-            whole = np.maximum(np.ceil(units - slack), units > _NOTHING)
-            np.minimum(whole, _BEYOND / step, out=whole)
-            np.maximum(amount[r], whole.astype(np.int64) * step, out=amount[r])
+            if tables.has_units[r]:
+                step = tables.unit[:, r][stage]
+                np.maximum(amount[r], _whole_units(used[r] / step, _BEYOND / step) * step, out=amount[r])
+            else:
+                np.maximum(amount[r], _whole_units(used[r], _BEYOND), out=amount[r])
     if tables.memory >= 0 and tables.compressible[tables.memory] and (tables.card_ratio[:, 1] > 0).any():
         cards = cards_for(amount[tables.memory], tables.card_ratio[ways.pool[way]], tables.unit[:, tables.card][stage])
         amount[tables.card] = np.where(cards < 0, np.iinfo(np.int64).max, np.maximum(amount[tables.card], cards))
     return used, amount
+
+
+def _whole_units(units: _Floats, most: _Floats | float) -> _Ints:
+    """Return needs rounded up to whole units, up to `most` of them."""
+    slack = np.maximum(1.0, units)
+    slack *= TICK_TOLERANCE
+    if units.max(initial=0.0) * TICK_TOLERANCE > _MOST_SLACK:
+        np.minimum(slack, _MOST_SLACK, out=slack, where=units < _PRECISE)
+    whole = np.ceil(np.subtract(units, slack, out=slack), out=slack)
+    np.maximum(whole, units > _NOTHING, out=whole)
+    np.minimum(whole, most, out=whole)
+    return whole.astype(np.int64)
 
 
 def _twins(ways: Ways, way: _Indices, amount: _Ints, fits: _Flags) -> _Flags:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from libra_opt.formulation.bundles import Bundles
 from libra_opt.formulation.program import Choice, Program, Usage
+from libra_opt.formulation.runs import spans
 from libra_opt.formulation.shared import SharedRows
 
 __all__ = ["Restricted", "restrict", "transfer"]
@@ -63,16 +64,17 @@ def restrict(program: Program, jobs: _Indices, levels: _Flags, fixed: Usage | No
     is_job = np.zeros(program.n_jobs, dtype=np.bool_)
     is_job[jobs] = True
     stages = np.flatnonzero(is_job[tables.stage_job])
-    keep_level = levels & is_job[bundles.job]
-    keep_cell = keep_level[program.cell_level] if program.n_cells else np.zeros(0, dtype=np.bool_)
-    if cells is not None and program.n_cells:
-        keep_cell &= cells
-        filled = np.bincount(program.cell_slot[keep_cell], minlength=len(bundles.first_cell) - 1) > 0
-        keep_level &= np.logical_and.reduceat(filled, bundles.first_slot[:-1])
-        keep_cell &= keep_level[program.cell_level]
-    kept_cells, kept_levels = np.flatnonzero(keep_cell), np.flatnonzero(keep_level)
-    kept_slots = np.flatnonzero(keep_level[program.slot_level]) if program.n_cells else np.zeros(0, dtype=np.intp)
-    in_slot = np.bincount(program.cell_slot[kept_cells], minlength=len(bundles.first_cell) - 1)[kept_slots] if program.n_cells else kept_slots
+    kept_levels = np.flatnonzero(levels & is_job[bundles.job])
+    slots, first_slot = spans(bundles.first_slot[kept_levels], bundles.first_slot[kept_levels + 1])
+    kept_cells, first_cell = spans(bundles.first_cell[slots], bundles.first_cell[slots + 1])
+    in_slot = np.diff(np.append(first_cell, len(kept_cells)))
+    if cells is not None and len(kept_cells):
+        is_kept, all_in_slot = cells[kept_cells], in_slot
+        in_slot = np.add.reduceat(is_kept, first_cell, dtype=np.intp)
+        is_filled = np.logical_and.reduceat(in_slot > 0, first_slot)
+        of_filled = np.repeat(is_filled, np.diff(np.append(first_slot, len(slots))))
+        kept_levels, kept_cells = kept_levels[is_filled], kept_cells[is_kept & np.repeat(of_filled, all_in_slot)]
+        in_slot = in_slot[of_filled]
     position = np.cumsum(is_job) - 1
     job = position[bundles.job[kept_levels]]
     counts = np.diff(tables.first_stage)[jobs]

@@ -1,8 +1,8 @@
 """From what happened to what a scheduler is told: observations that are noisy, late or missing, and the state made of them.
 
-What a job declares is known when it is submitted; everything else is told by its history. A job without a history asks for what it declared. Until it has finished a
-step, and wherever it stands waiting for its memory, its need is what it declared, or the most it was seen to use in the phase it waits for. After a memory
-kill the observation says a fifth more than was held, as the Vertical Pod Autoscaler does after one.
+What a job declares is known when it is submitted; everything else is told by its history. A job without a history asks for what it declared. Until it has
+finished a step its need is what it declared, and where it stands still it asks for the most it was seen to use in that phase, or for what it declared. After a
+memory kill the observation says a fifth more than was held, as the Vertical Pod Autoscaler does after one.
 """
 
 from collections import deque

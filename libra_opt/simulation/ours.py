@@ -51,13 +51,13 @@ class Ours:
         plan = allocate(state)
         return Decision(grants_of(plan, moment.workload), plan, state)
 
-    def learn(self, moment: Moment, decision: Decision, record: PeriodRecord) -> None:
+    def learn(self, moment: Moment, _decision: Decision, record: PeriodRecord) -> None:
         """Take in what came of a decision."""
         if self.setpoint is not None:
-            self.setpoint = adapt(self.setpoint, outcome_of(moment, decision, record), self.law)
+            self.setpoint = adapt(self.setpoint, outcome_of(moment, record), self.law)
 
 
-def outcome_of(moment: Moment, decision: Decision, record: PeriodRecord) -> Outcome:
+def outcome_of(moment: Moment, record: PeriodRecord) -> Outcome:
     """Return what feedback is told of one period; process time is left out, so that a run repeats itself."""
     jobs = record.jobs
     ran = [job for job in jobs if job.action in _RUNNING]

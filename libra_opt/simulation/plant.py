@@ -340,7 +340,9 @@ class _Run:
         self.left -= seconds
         if not self.is_wall:
             self._move_on(p, position + pace * seconds)
-        if (self.job.work is not None and state.served >= self.job.work * (1 - _ALMOST)) or (self.is_wall and not self.job.repeats and self.job.work is None and position + seconds >= truth.seconds - _ALMOST):
+        if (self.job.work is not None and state.served >= self.job.work * (1 - _ALMOST)) or (
+            self.is_wall and not self.job.repeats and self.job.work is None and position + seconds >= truth.seconds - _ALMOST
+        ):
             self._finish()
 
     def _move_on(self, p: int, position: float) -> None:

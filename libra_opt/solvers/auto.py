@@ -6,7 +6,7 @@ asked for is proven:
 1. dual prices on the grid as encoded, which is coarse where the program is large;
 2. the first plan (see `start`): the grid made fine where the prices point, the jobs that they leave open decided by a linear program, dives and exchanges;
 3. where tiers 1 to 3 cost something, they are bounded and the grid is priced anew under them;
-4. the columns of least loss of all jobs, searched in whole numbers, and the mixed relaxation;
+4. plans put together from dives, the columns of least loss of all jobs, searched in whole numbers, and the mixed relaxation;
 5. CP-SAT on cores that grow, and roaming in between (see `improve`).
 
 Bounds are Lagrangian ones over the full grid, so they hold whatever was left out on the way to the plan; CP-SAT and the mixed relaxation lower them only
@@ -16,6 +16,8 @@ where nothing was left out.
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+import numpy as np
+
 from libra_opt.domain.options import Options
 from libra_opt.formulation.program import Program
 from libra_opt.solvers import cp_sat
@@ -24,6 +26,7 @@ from libra_opt.solvers.greedy import greedy_choice
 from libra_opt.solvers.improve import mix, prove_tiers, reprice, roam, search_columns, search_core
 from libra_opt.solvers.linear import solve_linear
 from libra_opt.solvers.prices import dual_prices
+from libra_opt.solvers.recombine import DIVES, recombine
 from libra_opt.solvers.relaxation import relax
 from libra_opt.solvers.solution import Bounds, Limits, Solution
 from libra_opt.solvers.start import first_plan
@@ -36,8 +39,14 @@ _SMALL = 4000
 _MOST_REPRICED = 6_000
 """Most cells of a grid that a linear program prices whole."""
 
-_NEARBY = ((600, 2), (1_300, 5))
+_NEARBY = ((300, 1), (600, 2), (1_300, 5))
 """Most columns and nodes of the searches among the columns of least loss."""
+
+_FEW = 300
+"""Of up to this many jobs the first of the larger searches looks at all columns that matter, and small ones before it only take time."""
+
+_DRAWN = (400, 1)
+"""The same for those that look in other places, drawn by the seed."""
 
 _CORES = ((60, 1_000, 0.05), (120, 2_000, 0.1), (250, 3_000, 0.15), (10_000, 6_000, 0.4), (10_000, 15_000, 1.0))
 """Most jobs and cells of the cores that CP-SAT gets, one after the other while the gap is open, and their share of the effort left."""
@@ -74,7 +83,7 @@ def _solve_small(program: Program, options: Options) -> Solution:
 
 
 def _solve_large(program: Program, options: Options) -> Solution:
-    found = first_plan(program, dual_prices(program), options.gap)
+    found = first_plan(program, dual_prices(program), options)
     if Limits.of(found.score) != found.least:
         found = prove_tiers(program, found, options)
     if Limits.of(found.score) != NOTHING_SPENT and program.n_cells <= _MOST_REPRICED:
@@ -100,15 +109,25 @@ def _searches(program: Program, options: Options) -> Iterator[_Search]:
     def roaming(found: Found, effort: float) -> tuple[Found, float]:
         return roam(program, found, options, effort / 2)
 
-    def nearby(size: tuple[int, int]) -> _Search:
-        return lambda found, effort: search_columns(found, options, *size)  # noqa: ARG005
+    def nearby(size: tuple[int, int], drawn: np.random.Generator | None = None) -> _Search:
+        return lambda found, effort: search_columns(found, options, *size, drawn)  # noqa: ARG005
+
+    def recombined(dives: tuple[tuple[int, float], ...]) -> _Search:
+        return lambda found, effort: recombine(found, options, dives)  # noqa: ARG005
 
     def core(n_jobs: int, n_cells: int, share: float) -> _Search:
         return lambda found, effort: search_core(program, found, options, n_jobs, n_cells, share * effort)
 
-    yield nearby(_NEARBY[0])
-    yield mixed
+    drawn, is_many = np.random.default_rng(options.seed), program.n_jobs > _FEW
+    yield recombined(DIVES[0])
+    if is_many:
+        yield nearby(_NEARBY[0])
+        yield nearby(_DRAWN, drawn)
+        yield recombined(DIVES[1])
+        yield nearby(_DRAWN, drawn)
     yield nearby(_NEARBY[1])
+    yield mixed
+    yield nearby(_NEARBY[2])
     yield from (core(*size) for size in _CORES[:2])
     yield roaming
     yield mixed  # again: nearer to the bound it has fewer bundles to decide

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from libra_opt.formulation.program import Choice, Program, Usage
 from libra_opt.formulation.restrict import Restricted, restrict
+from libra_opt.formulation.runs import first_least, spans
 from libra_opt.solvers.lagrangian import Priced
 
 __all__ = ["Core", "split", "value_outside"]
@@ -93,7 +94,10 @@ def value_outside(program: Program, core: Core) -> float:
 
 @dataclass(frozen=True)
 class _Distances:
-    """How far, in slacks, bundles are below their job's best: of a level, of a cell (its level's at least), and where a job has a second way."""
+    """How far, in slacks, bundles are below their job's best: of a level, of a cell, and where a job has a second way.
+
+    A cell is as far as its level at least, and infinitely far where that is beyond one slack.
+    """
 
     level: _Floats
     cell: _Floats
@@ -118,13 +122,18 @@ def _distances(program: Program, priced: Priced, slack: _Floats, keep: Choice | 
         before, after = np.append(np.inf, np.where(same, level[:-1], np.inf)), np.append(np.where(same, level[1:], np.inf), np.inf)
         level = np.minimum(level, np.minimum(before, after))
     wait = (priced.job_value - priced.wait_value) / unit
-    cheapest = np.minimum.reduceat(priced.cell_cost, bundles.first_cell[:-1]) if program.n_cells else np.zeros(0)
-    cell = (priced.cell_cost - np.repeat(cheapest, np.diff(bundles.first_cell))) / unit[program.cell_job]
     if keep is not None:
-        chosen = keep[keep >= 0]
-        level[program.cell_level[chosen]] = cell[chosen] = 0.0
+        level[program.cell_level[keep[keep >= 0]]] = 0.0
         wait = np.where(program.runs(keep), wait, 0.0)
-    cell = np.maximum(cell, level[program.cell_level])
+    near = np.flatnonzero(level <= 1.0)
+    cells, starts = spans(bundles.first_cell[bundles.first_slot[near]], bundles.first_cell[bundles.first_slot[near + 1]])
+    cell = np.full(program.n_cells, np.inf)
+    cheapest = np.minimum.reduceat(priced.cell_cost, bundles.first_cell[:-1]) if program.n_cells else np.zeros(0)
+    slot = program.cell_slot[cells]
+    cell[cells] = (priced.cell_cost[cells] - cheapest[slot]) / unit[program.cell_job[cells]]
+    if keep is not None:
+        cell[keep[keep >= 0]] = 0.0
+    cell[cells] = np.maximum(cell[cells], level[program.cell_level[cells]])
     able = np.flatnonzero(np.diff(bundles.first_level) > 0)
     job = np.full(program.n_jobs, np.inf)
     if len(able):
@@ -132,9 +141,11 @@ def _distances(program: Program, priced: Priced, slack: _Floats, keep: Choice | 
         best = np.minimum.reduceat(level, first)
         second = np.minimum.reduceat(np.where(_is_first_least(level, bundles.first_level), np.inf, level), first)
         job[able] = np.minimum(np.maximum(best, wait[able]), second)
-        other = np.where(_is_first_least(cell, bundles.first_cell), np.inf, cell)
-        first_of_job = bundles.first_cell[bundles.first_slot[first]]
-        job[able] = np.minimum(job[able], np.minimum.reduceat(other, first_of_job))
+    if len(near):
+        is_first = np.append(True, bundles.job[near[1:]] != bundles.job[near[:-1]])
+        jobs, other = bundles.job[near[is_first]], cell[cells]
+        other[first_least(other, np.flatnonzero(np.append(True, slot[1:] != slot[:-1])))] = np.inf
+        job[jobs] = np.minimum(job[jobs], np.minimum.reduceat(other, starts[is_first]))
     return _Distances(level, cell, job)
 
 
@@ -162,6 +173,7 @@ def _answers(program: Program, priced: Priced) -> Choice:
     best, jobs = best[runs], jobs[runs]
     counts = np.diff(program.first_stage)[jobs]
     ramp = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    cheapest = np.flatnonzero(_is_first_least(priced.cell_cost, bundles.first_cell))
-    choice[np.repeat(program.first_stage[jobs], counts) + ramp] = cheapest[np.repeat(bundles.first_slot[best], counts) + ramp]
+    slots = np.repeat(bundles.first_slot[best], counts) + ramp
+    cells, starts = spans(bundles.first_cell[slots], bundles.first_cell[slots + 1])
+    choice[np.repeat(program.first_stage[jobs], counts) + ramp] = cells[first_least(priced.cell_cost[cells], starts)]
     return choice

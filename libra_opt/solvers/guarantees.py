@@ -1,6 +1,7 @@
 """Tier 3 by hand: where rounding left a queue short of its guarantee, its jobs are raised, and where there is no room borrowers make it.
 
-Each change is kept only if it lowers the shortfall, so the result is never worse in tier 3; the charges of R12 are kept within the budget.
+Each change is kept only if it lowers the shortfall, so the result is never worse in tier 3; the charges of R12 are kept within the budget. Effort is counted
+in placements of stages.
 """
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 from libra_opt.formulation.program import Choice, Program
 from libra_opt.solvers.residual import Residual
 
-__all__ = ["honour"]
+__all__ = ["PLACEMENTS", "honour"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -17,8 +18,11 @@ _Indices = npt.NDArray[np.intp]
 _CLAIMANTS, _DONORS, _PASSES = 40, 60, 2
 _LEAST_GAIN = 1e-9
 
+PLACEMENTS = 30_000
+"""Placements of stages that may be tried per unit of effort, which are about seconds of an idle core."""
 
-def honour(program: Program, choice: Choice, job_value: _Floats, cell_cost: _Floats) -> Choice:
+
+def honour(program: Program, choice: Choice, job_value: _Floats, cell_cost: _Floats, effort: float) -> Choice:
     """Return `choice` with less, or the same, of its guarantees short.
 
     Parameters
@@ -27,20 +31,23 @@ def honour(program: Program, choice: Choice, job_value: _Floats, cell_cost: _Flo
         What each job's best bundle is worth at the relaxation's prices, shape ``(n_jobs,)``: claimants with most come first, donors with least.
     cell_cost
         Priced cost of every cell, shape ``(n_cells,)``.
+    effort
+        Deterministic effort of the whole call: `PLACEMENTS` times as many placements are tried at most.
     """
     residual = Residual(program, choice)
     if not program.n_cells or _shortfall(program, residual) <= _LEAST_GAIN:
         return choice
+    most = int(PLACEMENTS * effort)
     for _ in range(_PASSES):
         for queue in _short_queues(program, residual):
             claimants = np.flatnonzero(program.queue == queue)
             claimants = claimants[np.lexsort((claimants, -job_value[claimants]))]
             for job in claimants:
-                if not _is_short(program, residual, int(queue)):
+                if residual.placements >= most or not _is_short(program, residual, int(queue)):
                     break
                 _raise(program, residual, int(job), cell_cost)
             if _is_short(program, residual, int(queue)):
-                _make_room(program, residual, int(queue), claimants[:_CLAIMANTS], job_value, cell_cost)
+                _make_room(program, residual, int(queue), claimants[:_CLAIMANTS], job_value, cell_cost, most)
     return residual.choice
 
 
@@ -80,20 +87,22 @@ def _raise(program: Program, residual: Residual, job: int, cell_cost: _Floats) -
     return False
 
 
-def _make_room(program: Program, residual: Residual, queue: int, claimants: _Indices, job_value: _Floats, cell_cost: _Floats) -> None:
+def _make_room(program: Program, residual: Residual, queue: int, claimants: _Indices, job_value: _Floats, cell_cost: _Floats, most: int) -> None:
     runs = program.runs(residual.choice)
     donors = np.flatnonzero(runs & (program.queue != queue) & (program.lost == 0))
     for donor in donors[np.lexsort((donors, job_value[donors]))][:_DONORS]:
-        if not _is_short(program, residual, queue):
+        if residual.placements >= most or not _is_short(program, residual, queue):
             return
-        _trade(program, residual, int(donor), claimants, cell_cost)
+        _trade(program, residual, int(donor), claimants, cell_cost, most)
 
 
-def _trade(program: Program, residual: Residual, donor: int, claimants: _Indices, cell_cost: _Floats) -> None:
+def _trade(program: Program, residual: Residual, donor: int, claimants: _Indices, cell_cost: _Floats, most: int) -> None:
     """Let a donor give way to a claimant, and come back as far as it still fits; undo it all unless the shortfall falls."""
     before, ms_before = _shortfall(program, residual), residual.ms
     given = residual.release(donor)
     for job in claimants:
+        if residual.placements >= most:
+            break
         now = residual.choice[program.first_stage[job] : program.first_stage[job + 1]].copy()
         if not _raise(program, residual, int(job), cell_cost):
             continue

@@ -14,7 +14,9 @@ from scipy import sparse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Integer", "Linear", "Optimum", "certified_bound", "solve_integer"]
+    from highspy import HighsBasis
+
+__all__ = ["Guess", "Integer", "Linear", "Optimum", "certified_bound", "solve_integer"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -23,6 +25,27 @@ _ITERATIONS = 2_000
 """Simplex iterations that any program gets; larger ones get more by their rows and columns, and none cycles for ever."""
 
 _INTERIOR_ITERATIONS = 200
+
+_GUESSED = 500
+"""Simplex iterations from a guess, and one more for ten rows, after which the guess counts as wrong and the program is solved from nothing."""
+
+_LIMIT, _PERTURBATION = "simplex_iteration_limit", "dual_simplex_cost_perturbation_multiplier"
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Where a linear program begins that is near its optimum.
+
+    Attributes
+    ----------
+    duals
+        Of every row, not negative, 0 for the rows that hold with equality, shape ``(n_rows,)``.
+    columns
+        One column of each row that holds with equality, in any order: at these duals the best it has.
+    """
+
+    duals: _Floats
+    columns: _Indices
 
 
 @dataclass(frozen=True)
@@ -45,15 +68,31 @@ class Linear:
     high: _Floats
     upper: _Floats
 
-    def open(self) -> "Optimum":
-        """Solve it from nothing."""
-        return Optimum(self)
+    def open(self, guess: Guess | None = None) -> "Optimum":
+        """Solve it, from nothing or from a guess."""
+        return Optimum(self, guess)
+
+    def extended(self, guess: Guess) -> "Linear":
+        """Return the same program with a column of nothing for every row that has a dual: held at zero, worth that dual per unit of the row."""
+        rows = np.flatnonzero(guess.duals > 0)
+        nothing = sparse.csc_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(len(self.low), len(rows)))
+        return Linear(
+            np.concatenate([self.gain, guess.duals[rows]]),
+            sparse.hstack([self.matrix, nothing]).tocsc(),
+            self.low,
+            self.high,
+            np.concatenate([self.upper, np.zeros(len(rows))]),
+        )
 
 
 class Optimum:
     """A linear program at its optimum, which stays one while columns are fixed.
 
     It changes its own state, so it lives inside one call.
+
+    From a guess the dual simplex method has little left to do: the basis is the guess's columns, and of every row with a dual its column of nothing, so that
+    no column has a better reduced cost and only these few rows may be violated. Costs are not perturbed then, as what the perturbation spoils takes the primal
+    method longer than all the rest.
 
     Attributes
     ----------
@@ -67,14 +106,24 @@ class Optimum:
         The objective.
     """
 
-    def __init__(self, program: Linear) -> None:
+    def __init__(self, program: Linear, guess: Guess | None = None) -> None:
         n_rows, n_columns = program.matrix.shape
         self._scale = max(1e-300, float(np.abs(program.gain).max(initial=0.0)))
         limit = _ITERATIONS + 20 * (n_rows + n_columns)
-        self._highs = _open(program, {"simplex_iteration_limit": limit, "presolve": "off"}, self._scale)
+        self._highs = _open(program if guess is None else program.extended(guess), {_LIMIT: limit, "presolve": "off"}, self._scale)
         self._upper = program.upper
         self._fixed: list[_Indices] = []
-        self._solve()
+        if guess is None:
+            self._solve()
+        else:
+            self._set({_LIMIT: _GUESSED + n_rows // 10, _PERTURBATION: 0.0})
+            self._highs.setBasis(_basis(program, guess))
+            self._solve()
+            self._set({_LIMIT: limit})
+            if not self.is_optimal:
+                self._set({_PERTURBATION: 1.0})
+                self._highs.clearSolver()
+                self._solve()
         self._basis = self._highs.getBasis()
 
     def fix(self, columns: _Indices, values: _Floats) -> None:
@@ -91,13 +140,17 @@ class Optimum:
             self._highs.setBasis(self._basis)
             self._fixed = []
 
+    def _set(self, options: "Mapping[str, int | float]") -> None:
+        for name, value in options.items():
+            self._highs.setOptionValue(name, value)
+
     def _solve(self) -> None:
         from highspy import HighsModelStatus  # noqa: PLC0415
 
         self._highs.run()
         self.is_optimal = self._highs.getModelStatus() == HighsModelStatus.kOptimal
         solution = self._highs.getSolution()
-        self.columns = np.array(solution.col_value)
+        self.columns = np.array(solution.col_value)[: len(self._upper)]
         self.duals = -np.array(solution.row_dual) * self._scale
         self.value = -float(self._highs.getInfo().objective_function_value) * self._scale
 
@@ -125,6 +178,21 @@ def certified_bound(program: Linear) -> float:
     return float(program.high @ prices + program.upper @ np.maximum(0.0, program.gain - program.matrix.T @ prices))
 
 
+def _basis(program: Linear, guess: Guess) -> "HighsBasis":
+    """Return the basis of a guess, for the program with its columns of nothing."""
+    from highspy import HighsBasis, HighsBasisStatus  # noqa: PLC0415
+
+    low, basic, high = HighsBasisStatus.kLower, HighsBasisStatus.kBasic, HighsBasisStatus.kUpper
+    has_dual = guess.duals > 0
+    basis, columns = HighsBasis(), [low] * program.matrix.shape[1]
+    for column in guess.columns.tolist():
+        columns[column] = basic
+    basis.col_status = columns + [basic] * int(has_dual.sum())
+    basis.row_status = [high if is_tight else basic for is_tight in (has_dual | (program.low == program.high)).tolist()]
+    basis.valid = True
+    return basis
+
+
 @dataclass(frozen=True)
 class Integer:
     """What a search in whole numbers found.
@@ -144,7 +212,9 @@ class Integer:
     is_proven: bool = False
 
 
-def solve_integer(program: Linear, start: npt.NDArray[np.bool_] | _Floats, n_nodes: int, gap: float, n_whole: int | None = None) -> Integer:
+def solve_integer(
+    program: Linear, start: npt.NDArray[np.bool_] | _Floats, n_nodes: int, gap: float, n_whole: int | None = None, *, restarts: bool = True
+) -> Integer:
     """Search a program whose columns are 0 or 1, from a feasible start; the answer is the start where nothing better was found.
 
     Parameters
@@ -155,11 +225,13 @@ def solve_integer(program: Linear, start: npt.NDArray[np.bool_] | _Floats, n_nod
         Relative gap that ends the search.
     n_whole
         How many of the columns, the first, are 0 or 1, and the answer tells of; all unless given. Where it is given, `is_proven` can be relied on.
+    restarts
+        Whether the search may begin again once much is fixed at the root: it finds more among many columns, and takes twice the time.
     """
     from highspy import HighsModelStatus, HighsSolution, HighsVarType, kSolutionStatusFeasible  # noqa: PLC0415
 
     scale = max(1e-300, float(np.abs(program.gain).max(initial=0.0)))
-    options: dict[str, int | float | str] = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9}
+    options: dict[str, int | float | str] = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9, "mip_allow_restart": restarts}
     if n_whole is not None:
         options["presolve"] = "off"  # with a start, presolve of HiGHS 1.16 cuts off better plans and then calls the start optimal
     n_whole = len(start) if n_whole is None else n_whole

@@ -35,6 +35,9 @@ _Floats = npt.NDArray[np.float64]
 _NEAR, _SMALL_SHARE, _MOST_NEAR = 0.1, 3e-4, 12_000
 """How far below its job's best a column may be, relative to the job's worth, or to the bound for small jobs, and most cells of such columns."""
 
+_DRAWN = 10.0
+"""Columns count up to so many times nearer or farther than they are."""
+
 _MOST_SHORT = 1_000
 """Most cells of the mixed relaxation that bounds tier 3."""
 
@@ -60,14 +63,14 @@ def prove_tiers(program: Program, found: Found, options: Options) -> Found:
     essence = restrict(program, running, lowest)
     outcome = cp_sat.search(essence.program, greedy_choice(essence.program), options.effort, options.seed, 1.0)
     least = Limits(outcome.bounds.lost, outcome.bounds.over_seconds, 0.0)
-    found = accept(replace(found, least=least), *polish(program, found.prices, essence.widen(outcome.choice, program.nothing)))
+    found = accept(replace(found, least=least), *polish(program, found.prices, essence.widen(outcome.choice, program.nothing), options.effort))
     if found.score.shortfall == 0 or program.n_cells > _MOST_SHORT:
         return found
     mixture = least_shortfall(program, Limits.of(found.score), options.effort)
     if mixture is None:
         return found
     found = replace(found, least=replace(least, shortfall=max(0.0, -mixture.bound)))
-    return accept(found, *realise(program, found.prices, mixture.service, mixture.pool))
+    return accept(found, *realise(program, found.prices, mixture.service, mixture.pool, options.effort))
 
 
 def reprice(program: Program, found: Found) -> Found:
@@ -82,8 +85,14 @@ def reprice(program: Program, found: Found) -> Found:
     return replace(found, prices=prices, bound=bound) if bound < found.bound else found
 
 
-def search_columns(found: Found, options: Options, n_columns: int, n_nodes: int) -> tuple[Found, float]:
-    """Search among the columns of least loss on the grid of the plan at hand; return the better plan and the effort used."""
+def search_columns(found: Found, options: Options, n_columns: int, n_nodes: int, drawn: np.random.Generator | None = None) -> tuple[Found, float]:
+    """Search among the columns of least loss on the grid of the plan at hand; return the better plan and the effort used.
+
+    Parameters
+    ----------
+    drawn
+        Draws of every job how much nearer or farther its columns count than they are, so that searches of the same size look in other places.
+    """
     program, limits = found.program, Limits.of(found.score)
     priced = price_out(program, found.prices, limits)
     slack = np.minimum(_slack(program, priced, found), np.maximum(_NEAR * program.worth, _SMALL_SHARE * abs(found.bound)))
@@ -95,7 +104,8 @@ def search_columns(found: Found, options: Options, n_columns: int, n_nodes: int)
     columns = near_best(inner, at_prices, slack[core.inner.jobs], keep=core.inner.shrink(found.choice))
     start = columns.select(core.inner.shrink(found.choice))
     room = options.gap * abs(found.bound) / max(1e-12, abs(float(columns.value[start].sum())))
-    near = search_nearby(columns, columns.loss(at_prices), start, n_columns, n_nodes, min(0.5, max(1e-7, room / 2)))
+    nearness = np.ones(inner.n_jobs) if drawn is None else _DRAWN ** drawn.uniform(-1.0, 1.0, inner.n_jobs)
+    near = search_nearby(columns, columns.loss(at_prices), nearness, start, n_columns, n_nodes, min(0.5, max(1e-7, room / 2)))
     choice = settle(program, core.inner.widen(columns.choice(near.selected), core.rest))
     return accept(found, program, fill(program, choice, priced.level_value, priced.cell_cost)), near.effort_used
 
@@ -149,7 +159,7 @@ def mix(program: Program, found: Found, options: Options) -> Found:
     service = np.where(level >= 0, program.bundles.service[level], -1.0)
     pool = np.where(core.rest >= 0, program.cell_pool[core.rest], -1)
     service[inner.jobs], pool[inner.stages] = mixture.service, mixture.pool
-    return accept(found, *realise(program, found.prices, service, pool))
+    return accept(found, *realise(program, found.prices, service, pool, options.effort))
 
 
 def roam(program: Program, found: Found, options: Options, effort: float) -> tuple[Found, float]:

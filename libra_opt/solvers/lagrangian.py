@@ -13,9 +13,12 @@ from libra_opt.formulation.program import Program
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.solution import Limits
 
-__all__ = ["Priced", "price_out"]
+__all__ = ["Priced", "cell_cost", "price_out"]
 
 _Floats = npt.NDArray[np.float64]
+
+_BLOCK = 16_384
+"""How many cells are priced at once, so that what is needed on the way stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -47,30 +50,40 @@ def price_out(program: Program, prices: Prices, limits: Limits) -> Priced:
     """Price all bundles and return the bound they prove for tier 4 among plans within `limits`."""
     bundles = program.bundles
     per_ms = program.per_ms + prices.ms
-    cell_cost = _cell_cost(program, prices, per_ms)
+    cost = cell_cost(program, prices, per_ms, is_sure=True)
     wait_value = -per_ms * program.wait_ms - prices.lost * program.lost
     if limits.lost <= 0:
         wait_value = np.where(program.lost > 0, -np.inf, wait_value)
     level_value = np.zeros(0)
     job_value = wait_value.copy()
     if len(bundles.job):
-        slot_cost = np.minimum.reduceat(cell_cost, bundles.first_cell[:-1])
+        slot_cost = np.minimum.reduceat(cost, bundles.first_cell[:-1])
         level_value = program.worth[bundles.job] * bundles.service - np.add.reduceat(slot_cost, bundles.first_slot[:-1])
         able = np.flatnonzero(np.diff(bundles.first_level) > 0)
         job_value[able] = np.maximum(job_value[able], np.maximum.reduceat(level_value, bundles.first_level[able]))
     job_value = np.where(np.isfinite(job_value), job_value, 0.0)
     bound = float(job_value.sum()) + _limits_value(program, prices, limits)
-    return Priced(bound, cell_cost, level_value, wait_value, job_value)
+    return Priced(bound, cost, level_value, wait_value, job_value)
 
 
-def _cell_cost(program: Program, prices: Prices, per_ms: _Floats) -> _Floats:
-    """Return charge and priced use of every cell, one resource after the other, as cells may be millions."""
+def cell_cost(program: Program, prices: Prices, per_ms: _Floats, *, is_sure: bool) -> _Floats:
+    """Return charge and priced use of every cell, shape ``(n_cells,)``; block by block, as cells may be millions.
+
+    Parameters
+    ----------
+    per_ms
+        What a millisecond of charge costs, shape ``(n_jobs,)``.
+    is_sure
+        Count what is surely used, as a bound must, and not what is used; where a price is below zero all that is used counts anyway.
+    """
     cost = per_ms[program.cell_job] * program.cell_ms
     net = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, prices.pool.shape[1])
-    for r in np.flatnonzero(net.any(axis=0)):
-        price = net[program.cell_pair, r]
-        used = program.surely[:, r] if (net[:, r] >= 0).all() else np.where(price < 0, program.amount[:, r], program.surely[:, r])
-        cost += price * used
+    parts = [(program.surely if is_sure else program.amount, np.maximum(0.0, net)), (program.amount, np.minimum(0.0, net))]
+    for used, price in parts:
+        if price.any():
+            for first in range(0, len(cost), _BLOCK):
+                block = slice(first, first + _BLOCK)
+                cost[block] += np.einsum("cr,cr->c", used[block], price.take(program.cell_pair[block], axis=0))
     return cost
 
 

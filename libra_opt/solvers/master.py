@@ -12,7 +12,7 @@ from scipy import sparse
 
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.columns import Columns
-from libra_opt.solvers.highs import Linear
+from libra_opt.solvers.highs import Guess, Linear
 from libra_opt.solvers.relaxation import penalties
 
 __all__ = ["Master", "master"]
@@ -53,6 +53,15 @@ class Master:
             reserve[:, r] = dual[start + i * n_queues : start + (i + 1) * n_queues]
         budget = rows.of("budget")
         return Prices(pool, ceiling, guarantee, reserve, float(dual[budget].sum()), penalties(program).lost)
+
+    def guess(self, prices: Prices) -> Guess:
+        """Return where to begin if the optimum is thought to be near prices: of every job the best column at them."""
+        columns, linear = self.columns, self.linear
+        n, reserve = len(columns.job), prices.reserve[:, self.reserving]
+        shared = [columns.rows.prices(prices), reserve.T.ravel(), reserve.max(axis=0, initial=0.0)]
+        duals = np.concatenate([*shared, np.zeros(columns.program.n_jobs)])
+        reduced = (linear.gain - linear.matrix.T @ duals)[:n]
+        return Guess(duals, np.lexsort((-reduced, columns.job))[columns.first[:-1]])
 
 
 def master(columns: Columns, most: Prices | None = None) -> Master:

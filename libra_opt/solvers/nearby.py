@@ -14,7 +14,7 @@ from libra_opt.solvers.columns import Columns
 from libra_opt.solvers.exchange import exchange, keeps_reserves, limits_at
 from libra_opt.solvers.highs import Linear, solve_integer
 
-__all__ = ["Nearby", "search_nearby"]
+__all__ = ["Nearby", "search_among", "search_nearby"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -32,7 +32,7 @@ class Nearby:
     effort_used: float
 
 
-def search_nearby(columns: Columns, loss: _Floats, selected: _Indices, n_columns: int, n_nodes: int, gap: float) -> Nearby:
+def search_nearby(columns: Columns, loss: _Floats, nearness: _Floats, selected: _Indices, n_columns: int, n_nodes: int, gap: float) -> Nearby:
     """Search among the columns of least loss.
 
     Parameters
@@ -40,29 +40,45 @@ def search_nearby(columns: Columns, loss: _Floats, selected: _Indices, n_columns
     loss
         How far each column is below its job's best at the prices at hand, shape ``(n_columns,)``; a better plan has none beyond what the selected ones lose
         together.
+    nearness
+        By how much the losses of each job are multiplied in choosing those of least loss, shape ``(n_jobs,)``.
     n_columns, n_nodes
         Most columns, and nodes of the search tree.
     gap
         Gap, relative to the value of these columns, that ends the search.
     """
+    return search_among(columns, _nearest(columns, loss, nearness, selected, n_columns), selected, n_nodes, gap)
+
+
+def search_among(columns: Columns, is_near: _Flags, selected: _Indices, n_nodes: int, gap: float, *, restarts: bool = True) -> Nearby:
+    """Search among some columns, the selected ones in any case.
+
+    Parameters
+    ----------
+    is_near
+        Which columns, shape ``(n_columns,)``.
+    n_nodes, gap
+        As in `search_nearby`.
+    restarts
+        As in `solve_integer`.
+    """
     limits = limits_at(columns, selected)
-    is_near = _nearest(columns, loss, selected, n_columns)
     is_open = (np.bincount(columns.job[is_near], minlength=columns.program.n_jobs) > 1) & ~_is_bound_by_reserves(columns, selected)
     jobs, picked = np.flatnonzero(is_open), np.flatnonzero(is_near & is_open[columns.job])
     if not len(jobs):
         return Nearby(selected, 0.0)
-    answer = solve_integer(_program(columns, selected, jobs, picked, limits), selected[columns.job[picked]] == picked, n_nodes, gap)
+    answer = solve_integer(_program(columns, selected, jobs, picked, limits), selected[columns.job[picked]] == picked, n_nodes, gap, restarts=restarts)
     taken, better = picked[answer.columns], selected.copy()
     better[columns.job[taken]] = taken
     keeps = len(taken) == len(jobs) and bool((columns.use[better].sum(axis=0) <= limits).all()) and keeps_reserves(columns, better)
     return Nearby(exchange(columns, better if keeps else selected), answer.iterations * _EFFORT_PER_ITERATION)
 
 
-def _nearest(columns: Columns, loss: _Floats, selected: _Indices, n_columns: int) -> _Flags:
+def _nearest(columns: Columns, loss: _Floats, nearness: _Floats, selected: _Indices, n_columns: int) -> _Flags:
     possible = (loss <= float(loss[selected].sum())) & (columns.lost <= columns.lost[selected][columns.job])
     possible[selected] = False
     order = np.flatnonzero(possible)
-    order = order[np.argsort(loss[order], kind="stable")][:n_columns]
+    order = order[np.argsort((loss * nearness[columns.job])[order], kind="stable")][:n_columns]
     is_near = np.zeros(len(loss), dtype=np.bool_)
     is_near[order] = True
     is_near[selected] = True

@@ -31,7 +31,7 @@ _TRIES = 40
 """How many levels below the service asked for are tried before the lowest."""
 
 
-def realise(program: Program, prices: Prices, service: _Floats, pool: _Indices) -> tuple[Program, Choice]:
+def realise(program: Program, prices: Prices, service: _Floats, pool: _Indices, effort: float) -> tuple[Program, Choice]:
     """Return a grid around the services, and the choice on it; grid and choice come back finer where more can be handed out.
 
     Parameters
@@ -40,6 +40,8 @@ def realise(program: Program, prices: Prices, service: _Floats, pool: _Indices) 
         Wanted service per job, negative for waiting, shape ``(n_jobs,)``.
     pool
         Wanted pool per stage, negative for waiting, shape ``(n_stages,)``.
+    effort
+        As for `honour`.
     """
     fine = program
     if not program.bundles.is_whole:
@@ -61,13 +63,13 @@ def realise(program: Program, prices: Prices, service: _Floats, pool: _Indices) 
                 residual.take(int(job), cells)
                 break
     choice = settle(fine, residual.choice)
-    return polish(fine, prices, choice)
+    return polish(fine, prices, choice, effort)
 
 
-def polish(program: Program, prices: Prices, choice: Choice) -> tuple[Program, Choice]:
+def polish(program: Program, prices: Prices, choice: Choice, effort: float) -> tuple[Program, Choice]:
     """Return the choice with what it leaves handed out: first on its own grid, then on one that is fine above every job that could use more."""
     priced = price_out(program, prices, Limits.of(program.score(choice)))
-    choice = honour(program, choice, priced.job_value, priced.cell_cost)
+    choice = honour(program, choice, priced.job_value, priced.cell_cost, effort)
     choice = settle(program, fill(program, choice, priced.level_value, priced.cell_cost))
     if program.bundles.is_whole:
         return program, choice

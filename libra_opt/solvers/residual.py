@@ -17,6 +17,11 @@ class Residual:
     """A choice under construction and what it leaves of the shared rows.
 
     It changes its own state, so it lives inside one call, and only its choice leaves.
+
+    Attributes
+    ----------
+    placements
+        How many placements of a stage were tried so far: the measure of effort where no clock is read.
     """
 
     def __init__(self, program: Program, choice: Choice, *, keeps_budget: bool = True) -> None:
@@ -27,6 +32,7 @@ class Residual:
         self.used = usage.queue
         self.ms = usage.ms
         self.keeps_budget = keeps_budget
+        self.placements = 0
         self._ms_before: float | None = None
 
     def release(self, job: int) -> _Indices:
@@ -56,6 +62,7 @@ class Residual:
         picked: list[int] = []
         while waiting and steps < _STEPS:
             steps += 1
+            self.placements += 1
             if not waiting[-1]:
                 waiting.pop()
                 open_pools.pop()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from libra_opt.formulation.program import Program
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.found import NOTHING_SPENT
-from libra_opt.solvers.lagrangian import price_out
+from libra_opt.solvers.lagrangian import Priced, price_out
 
 __all__ = ["reach", "step"]
 
@@ -28,20 +28,20 @@ _RISE: Final = 0.02
 _SHARES: Final = (1.0, 0.5, 0.2, 0.05)
 
 
-def step(program: Program, prices: Prices, bound: float, toward: Prices) -> tuple[Prices, float]:
-    """Return better prices on the way to others, and their bound; those given where none is found.
+def step(program: Program, prices: Prices, priced: Priced, toward: Prices) -> tuple[Prices, Priced]:
+    """Return better prices on the way to others, and all bundles at them; those given where none is found.
 
     Parameters
     ----------
-    prices, bound
+    prices, priced
         The best so far, and what they prove of plans that spend nothing of tiers 1 to 3.
     """
     goal = _limited(program, prices, toward)
     for tried in (toward, *(_between(prices, goal, share) for share in _SHARES)):
-        reached = price_out(program, tried, NOTHING_SPENT).bound
-        if reached < bound:
+        reached = price_out(program, tried, NOTHING_SPENT)
+        if reached.bound < priced.bound:
             return tried, reached
-    return prices, bound
+    return prices, priced
 
 
 def reach(program: Program, prices: Prices) -> Prices:

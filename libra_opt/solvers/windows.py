@@ -10,7 +10,7 @@ import numpy.typing as npt
 from libra_opt.formulation.bundles import Window
 from libra_opt.formulation.program import Program
 from libra_opt.formulation.shadow import Prices
-from libra_opt.solvers.lagrangian import Priced
+from libra_opt.solvers.lagrangian import Priced, cell_cost
 
 __all__ = ["promising_window"]
 
@@ -50,9 +50,6 @@ def promising_window(program: Program, prices: Prices, priced: Priced, slack: _F
 def _whole_values(program: Program, prices: Prices) -> _Floats:
     """Return the priced value of every level at what it really uses, shape ``(n_levels,)``."""
     bundles = program.bundles
-    net = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, prices.pool.shape[1])
-    cost = (program.per_ms + prices.ms)[program.cell_job] * program.cell_ms
-    for r in np.flatnonzero(net.any(axis=0)):
-        cost += net[program.cell_pair, r] * program.amount[:, r]
+    cost = cell_cost(program, prices, program.per_ms + prices.ms, is_sure=False)
     slots = np.minimum.reduceat(cost, bundles.first_cell[:-1])
     return np.asarray(program.worth[bundles.job] * bundles.service - np.add.reduceat(slots, bundles.first_slot[:-1]))

@@ -12,7 +12,7 @@ from operator import getitem, mul
 
 from libra_opt.domain import Forecast, Forecasted, Ledger, Plan, PlannedJob, PlannedStage, Resource, StageForecast, State, digest
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS
-from libra_opt.domain.quantity import WrittenAmount, parse_ratio
+from libra_opt.domain.quantity import LIMIT, WrittenAmount, parse_ratio
 from libra_opt.verification.report import Broken, Rule
 
 __all__ = ["Reading", "Vector", "read", "read_later"]
@@ -139,7 +139,7 @@ def read_later(reading: Reading, ledger: Ledger, jobs: Sequence[PlannedJob]) -> 
 
 
 class _AmountReader:
-    """Amounts to whole quanta, each written form of a resource read once."""
+    """Amounts to whole quanta and speeds to pairs of whole numbers, each written form of a resource and each set of pools read once."""
 
     def __init__(self, resources: tuple[Resource, ...], broken: list[Broken]) -> None:
         self.resources = resources
@@ -147,6 +147,14 @@ class _AmountReader:
         self.names = tuple(self.index)
         self.known: tuple[dict[WrittenAmount, int], ...] = tuple({} for _ in resources)
         self.broken = broken
+        self.by_pools: dict[int, dict[int, tuple[int, int]]] = {}
+
+    def speeds(self, allowed: tuple[tuple[int, Fraction], ...]) -> dict[int, tuple[int, int]]:
+        """Return numerator and denominator of the speed in every allowed pool; the ledger holds the same set of pools as the same object."""
+        known = self.by_pools.get(id(allowed))
+        if known is None:
+            known = self.by_pools[id(allowed)] = {k: (speed.numerator, speed.denominator) for k, speed in allowed}
+        return known
 
     def seen(self, amounts: Mapping[str, WrittenAmount]) -> Vector | None:
         """Return the amounts in quanta where all resources are named in their order and every amount was read before, else None."""
@@ -178,14 +186,16 @@ class _AmountReader:
             self.broken.append(Broken("format", where, f"unknown resource {name!r}", 1.0))
             return None
         resource = self.resources[r]
+        step = resource.step
         try:
-            quanta = resource.quanta(written, round_up=False)
+            p, q = parse_ratio(written, resource.unit)
+            quanta, rest = divmod(p * step.denominator, q * step.numerator)
+            if quanta >= LIMIT:
+                quanta = resource.quanta(written, round_up=False)
         except ValueError as error:
             self.broken.append(Broken("format", where, str(error), 1.0))
             return None
-        p, q = parse_ratio(written, resource.unit)
-        step = resource.step
-        if p * step.denominator != quanta * step.numerator * q:
+        if rest:
             message = f"{written!r} is not a whole number of quanta of {resource.quantum} {resource.unit}"
             self.broken.append(Broken(fraction_breaks, where, message, float(Fraction(p, q) - quanta * step)))
             return None
@@ -296,13 +306,12 @@ def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountR
     k = pools.get(stage.pool, -1)
     reading.pool[s] = k
     reading.held[s] = held
-    for allowed, speed in reading.ledger.allowed[s]:
-        if allowed == k:
-            reading.speed[s] = speed.numerator, speed.denominator
-            break
-    else:
+    speed = amounts.speeds(reading.ledger.allowed[s]).get(k)
+    if speed is None:
         reading.misplaced.append(s)
         reading.sound[j] = False
+    else:
+        reading.speed[s] = speed
     if held is None:
         reading.sound[j] = False
 

@@ -16,7 +16,10 @@ _HOST_MARGIN: Final = 1.4
 _LEAST_SHARE: Final = 0.1
 
 DECLARED_SOURCES: Final = (
-    f"minimum: one engine (tensor-parallel unit) where cards roll out, one card where they judge, {_LEAST_SHARE:.0%} of the cores and of the network of the peak (assumed)",
+    (
+        f"minimum: one engine (tensor-parallel unit) where cards roll out, one card where they judge, {_LEAST_SHARE:.0%} of the cores and of the network of "
+        "the peak (assumed)"
+    ),
     "maximum: what the job uses at its peak, in whole units",
     (
         f"request: the peak of every resource over the job's life, card memory and {_CARD_MARGIN - 1:.0%}, host memory and {_HOST_MARGIN - 1:.0%} (assumed; "
@@ -41,7 +44,11 @@ def _stage(profile: Profile, name: str, peak: dict[str, float]) -> WorkloadStage
     most["gpu_mem"] = min(CARD_GIB * most["gpu"], ceil(_CARD_MARGIN * peak.get("gpu_mem", 0)))
     most["mem"] = ceil(_HOST_MARGIN * peak.get("mem", 0))
     asked = amounts(most)
-    least = {"gpu": unit if rolls else int(most["gpu"] > 0 and name == "reward"), "cpu": _LEAST_SHARE * peak.get("cpu", 0), "net": _LEAST_SHARE * peak.get("net", 0)}
+    least = {
+        "gpu": unit if rolls else int(most["gpu"] > 0 and name == "reward"),
+        "cpu": _LEAST_SHARE * peak.get("cpu", 0),
+        "net": _LEAST_SHARE * peak.get("net", 0),
+    }
     quotas = {"min_quota": amounts(least), "max_quota": _with_zeros(asked), "request": asked}
     if most["gpu"]:
         return WorkloadStage(name=name, unit=unit, reports_queue=True, **quotas)

@@ -1,0 +1,115 @@
+"""The smoothed dual of a program: every job's best answer to prices, each maximum replaced by a soft one, and the slope.
+
+It is evaluated a hundred times and more on tens of thousands of cells, so cells, slots and levels are laid out rank by rank (see `ranks`).
+"""
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from libra_opt.formulation.program import Program
+from libra_opt.formulation.shadow import Prices
+from libra_opt.solvers.ranks import Ranks
+from libra_opt.solvers.relaxation import penalties
+from libra_opt.solvers.unknowns import MOST_PRICE, Unknowns
+
+__all__ = ["Dual"]
+
+_Floats = npt.NDArray[np.float64]
+
+
+class Dual:
+    """The smoothed dual of one program.
+
+    Parameters
+    ----------
+    weights
+        How many jobs each of its jobs stands for, shape ``(n_jobs,)``.
+    """
+
+    def __init__(self, program: Program, weights: _Floats) -> None:
+        bundles = program.bundles
+        self.rows, self.program = Unknowns(program), program
+        has = np.diff(bundles.first_level) > 0
+        self.cells, self.slots, self.levels = Ranks(np.diff(bundles.first_cell)), Ranks(np.diff(bundles.first_slot)), Ranks(np.diff(bundles.first_level)[has])
+        self.slot_of_cells, self.slot_of_levels = _places(self.cells.run)[self.slots.entry], self.slots.place[self.cells.run]
+        self.level_of_slots, self.level_of_jobs = _places(self.slots.run)[self.levels.entry], self.levels.place[self.slots.run]
+        self.able = np.flatnonzero(has)[self.levels.run]
+        self.weight = weights[self.able]
+        cell = self.cells.entry
+        self.cell_ms = program.cell_ms[cell]
+        self.charge = self.cell_ms * program.per_ms[program.cell_job[cell]]
+        self.use = _priced_use(program)[cell]
+        gain = program.worth[bundles.job] * bundles.service
+        self.gain = gain[self.slots.run]
+        peak = self.levels.most(gain[self.levels.entry])
+        self.scale = np.maximum(1e-9 * max(1e-300, float(peak.max(initial=0.0))), peak)
+        self.level_scale = self.levels.spread(self.scale)
+        self.slot_scale = self.slots.spread(self.level_scale[self.level_of_jobs])[self.slot_of_levels]
+        self.cell_scale = self.cells.spread(self.slot_scale)
+        self.lost = penalties(program).lost * program.lost[self.able]
+
+    def value_and_slope(self, point: _Floats, temperature: float) -> tuple[float, _Floats]:
+        """Return the smoothed bound and its gradient, both relative to the value of all jobs."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            value, slope = self._value_and_slope(point, temperature)
+        return (value, slope) if np.isfinite(value) and np.isfinite(slope).all() else (MOST_PRICE**2, np.zeros_like(point))
+
+    def _value_and_slope(self, point: _Floats, temperature: float) -> tuple[float, _Floats]:
+        program, cells, slots, levels = self.program, self.cells, self.slots, self.levels
+        prices = self.rows.prices(point)
+        table = prices.pool[:, None, :] + prices.queue[None, :, :]
+        cost = self.use @ table.ravel() + self.charge + prices.ms * self.cell_ms
+        least = cells.least(cost)
+        odds = np.exp((cells.spread(least) - cost) / (temperature * self.cell_scale))
+        total = cells.total(odds)
+        soft = least - temperature * self.slot_scale * np.log(total)
+        level = (self.gain - slots.total(soft[self.slot_of_cells]))[self.level_of_slots]
+        wait = -(program.per_ms + prices.ms)[self.able] * program.wait_ms[self.able] - self.lost
+        best, heat = np.maximum(levels.most(level), wait), temperature * self.scale
+        level_odds = np.exp((level - levels.spread(best)) / (temperature * self.level_scale))
+        wait_odds = np.exp((wait - best) / heat)
+        sums = levels.total(level_odds) + wait_odds
+        value = float((self.weight * (best + heat * np.log(sums))).sum())
+        level_share = (level_odds / levels.spread(sums / self.weight))[self.level_of_jobs]
+        share = odds * cells.spread(slots.spread(level_share)[self.slot_of_levels] / total)
+        used = (self.use.T @ share).reshape(table.shape)
+        spent = float((share * self.cell_ms).sum() + (self.weight * wait_odds / sums * program.wait_ms[self.able]).sum())
+        return self._add_rows(point, prices, value, used, spent)
+
+    def _add_rows(self, point: _Floats, prices: Prices, value: float, used: _Floats, spent: float) -> tuple[float, _Floats]:
+        rows, shared = self.rows, self.program.shared
+        in_pool, in_queue = used.sum(axis=1), used.sum(axis=0)
+        part = rows.split(point)
+        free = np.maximum(0.0, shared.total - shared.reserved.sum(axis=0))[rows.reserving]
+        price = part.reserve * rows.reserve_unit
+        value += float((prices.pool * shared.capacity).sum() + (prices.ceiling[rows.ceiling] * shared.ceiling[rows.ceiling]).sum())
+        value += float((prices.reserve * shared.reserved).sum() - (prices.guarantee * shared.floor).sum() + (price * free).sum())
+        slope_reserve = (shared.reserved - in_queue)[:, rows.reserving]
+        shares = part.share.reshape(len(shared.reserved), -1)
+        slopes = [
+            (shared.capacity - in_pool)[rows.pool] * rows.pool_unit,
+            (shared.ceiling - in_queue)[rows.ceiling] * rows.ceiling_unit,
+            (in_queue - shared.floor)[rows.guarantee] * rows.guarantee_unit,
+            (slope_reserve * price).ravel(),
+            ((slope_reserve * shares).sum(axis=0) + free) * rows.reserve_unit,
+        ]
+        if rows.has_budget:
+            value += prices.ms * shared.most_ms()
+            slopes.append(np.array([(shared.most_ms() - spent) * rows.budget_unit]))
+        return value / rows.value, np.concatenate(slopes) / rows.value
+
+
+def _places(order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Return where each number is in an order of all numbers up to its length."""
+    places = np.empty(len(order), dtype=np.intp)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def _priced_use(program: Program) -> sparse.csr_array:
+    """Return what every cell surely uses, in the column of its pool, its queue and the resource, shape ``(n_cells, n_pools * n_queues * n_resources)``."""
+    n_resources, n_pairs = program.surely.shape[1], len(program.shared.capacity) * len(program.shared.ceiling)
+    column = program.cell_pair[:, None] * n_resources + np.arange(n_resources)
+    starts = np.arange(0, program.surely.size + 1, n_resources) if n_resources else np.zeros(program.n_cells + 1, dtype=np.intp)
+    return sparse.csr_array((program.surely.ravel(), column.ravel(), starts), shape=(program.n_cells, n_pairs * n_resources))
