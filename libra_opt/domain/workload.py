@@ -234,6 +234,20 @@ def _contradictions(workload: Workload) -> Iterator[tuple[Location, str]]:
     units = {resource.name: resource.unit for resource in workload.resources}
     pools = {pool.name for pool in workload.pools}
     queues = {queue.name for queue in workload.queues}
+    yield from _names(workload)
+    for k, pool in enumerate(workload.pools):
+        yield from _amounts(("pools", k, "capacity"), pool.capacity, units)
+    for c, change in enumerate(workload.changes):
+        yield from _amounts(("changes", c, "capacity"), change.capacity, units)
+        if change.pool not in pools:
+            yield ("changes", c, "pool"), f"{change.pool!r} is no pool; there are {', '.join(sorted(pools))}"
+    for j, job in enumerate(workload.jobs):
+        yield from _job(j, job, queues)
+        yield from _stages(j, job, units, pools)
+        yield from _steps(j, job, units)
+
+
+def _names(workload: Workload) -> Iterator[tuple[Location, str]]:
     for kind, names in (
         ("resources", [resource.name for resource in workload.resources]),
         ("pools", [pool.name for pool in workload.pools]),
@@ -243,22 +257,17 @@ def _contradictions(workload: Workload) -> Iterator[tuple[Location, str]]:
         yield from _twice(kind, names)
         if not names and kind != "queues":
             yield (kind,), "has no entries, and a simulation needs at least one"
-    for k, pool in enumerate(workload.pools):
-        yield from _amounts(("pools", k, "capacity"), pool.capacity, units)
-    for c, change in enumerate(workload.changes):
-        yield from _amounts(("changes", c, "capacity"), change.capacity, units)
-        if change.pool not in pools:
-            yield ("changes", c, "pool"), f"{change.pool!r} is no pool; there are {', '.join(sorted(pools))}"
-    for j, job in enumerate(workload.jobs):
-        if job.queue is not None and job.queue not in queues:
-            yield ("jobs", j, "queue"), f"{job.queue!r} is no queue of this workload"
-        if job.repeats and job.work is None:
-            yield ("jobs", j, "work"), "is missing, and a job that repeats never ends without it; say how much work it has"
-        for field, parts in (("stages", job.stages), ("steps", job.steps)):
-            if not parts:
-                yield ("jobs", j, field), "has no entries; a job needs at least one"
-        yield from _stages(j, job, units, pools)
-        yield from _steps(j, job, units)
+
+
+def _job(j: int, job: WorkloadJob, queues: set[str]) -> Iterator[tuple[Location, str]]:
+    if job.queue is not None and job.queue not in queues:
+        yield ("jobs", j, "queue"), f"{job.queue!r} is no queue of this workload"
+    if job.repeats and job.work is None:
+        yield ("jobs", j, "work"), "is missing, and a job that repeats never ends without it; say how much work it has"
+    if not job.stages:
+        yield ("jobs", j, "stages"), "has no entries; a job needs at least one"
+    if not job.steps:
+        yield ("jobs", j, "steps"), "has no entries; a job needs at least one"
 
 
 def _stages(j: int, job: WorkloadJob, units: dict[str, str], pools: set[str]) -> Iterator[tuple[Location, str]]:
