@@ -39,7 +39,9 @@ _NUMBERS: Final = 100_000_000
 """About how many numbers may be held of what ways use of the shared rows."""
 
 _LEAST_WAYS, _MOST_WAYS = 8, 400
-_SWEEPS, _ROUNDS, _NODES, _NEAR = 4, 40, 50, 12
+_SWEEPS, _NODES, _NEAR = 4, 50, 12
+_ROUNDS, _LEAST_ROUNDS = 320, 8
+"""Rounds of column generation: at most 40, and so many divided by the periods, as those of long horizons are dear; at least the second."""
 _EXACT_NODES: Final = 100_000
 
 
@@ -168,7 +170,9 @@ def _searched(
     better = Board(solution.program, journeys, begin.routes, solution.score)
     better.improve(_SWEEPS)
     master = Master.of(solution.program, journeys, _rows(journeys, solution))
-    mixed = mix(master, [{one, other} for one, other in zip(begin.routes, better.routes, strict=True)], gap / 2, _ROUNDS)
+    mixed = mix(
+        master, [{one, other} for one, other in zip(begin.routes, better.routes, strict=True)], gap / 2, min(40, max(_LEAST_ROUNDS, _ROUNDS // len(spans)))
+    )
     best = max(begin, better, key=_value)
     for routes in (rounded_down(master, mixed), rounded_down(master, mixed, first)):
         best = max(best, _improved(journeys, solution, routes), key=_value)
