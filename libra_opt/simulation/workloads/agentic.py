@@ -27,7 +27,6 @@ _MEDIAN_STEPS: Final = 6
 _STEPS_SPREAD: Final = 0.5
 _SLACK: Final = (1.5, 4.0)
 _LARGEST_DISAGGREGATED: Final = 3
-_ARRIVALS: Final = 0.95
 
 _ASSUMED: Final = (
     "everything is drawn from a seeded generator; published figures set the ranges where one is named",
@@ -40,8 +39,8 @@ _ASSUMED: Final = (
         "those there at the beginning use as many together"
     ),
     (
-        f"arrivals: as of a Poisson process, uniform over the first {_ARRIVALS:.0%} of the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times "
-        "its full-service time after a job comes (assumed)"
+        f"arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times its full-service time after "
+        "a job comes (assumed)"
     ),
     "an eviction costs 45 s, a resize 15 s, a migration 45 s; a warm start 20 s (assumed)",
     "observations: log-normal spread 5 %, 3 % a period late, 2 % missing (assumed)",
@@ -83,7 +82,7 @@ def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
             draft = replace(draft, steps=_from_the_middle(draft.steps, generator))
             busy -= sum(map(_work, draft.steps)) / sum(map(_seconds, draft.steps))
         else:
-            draft = replace(draft, submitted=round(float(generator.uniform(0, _ARRIVALS * parameters.horizon_seconds)), 1))
+            draft = replace(draft, submitted=round(float(generator.uniform(0, parameters.horizon_seconds)), 1))
         draft = replace(draft, steps=_at_most(draft.steps, left, parameters.horizon_seconds - draft.submitted))
         left -= _work_within(draft.steps, parameters.horizon_seconds - draft.submitted)
         drafts.append(draft)
