@@ -5,7 +5,6 @@ used. So a step is composed: a batch of trajectories starts together, the rollou
 as long as it does, relative to the rollout, in a recorded PPO run. Cards, memory and cores follow by stated rules.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,11 +12,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from libra_opt.errors import Fault
 from libra_opt.forecast.series import Series
 from libra_opt.recordings.periods import overlap_per_period, peak_per_period, shape_of
 from libra_opt.recordings.recording import Measured, Recording
-from libra_opt.recordings.table import Document, read_objects, refuse
+from libra_opt.recordings.rollouts import Trajectory, read_phase_ratios, read_trajectories
+from libra_opt.recordings.table import Document
 
 __all__ = ["MANY", "PATTERNS", "PHASES", "convert"]
 
@@ -42,7 +41,6 @@ _CORES_PER_TRAJECTORY: Final = 0.05
 _CORES_PER_TOOL: Final = 1.0
 _TRAINING_CORES: Final = 8.0
 _GIB: Final = 1024**3
-_TIMES: Final = ("gen", "ref", "values", "adv", "update_critic", "update_actor")
 
 _RECORDED: Final = (
     "per trajectory: turns, tokens after each turn, seconds in the engine per turn and in the tool per call",
@@ -62,16 +60,6 @@ _ASSUMED: Final = (
     "engine seconds, which hold the queueing of the recorded batch of 2,048, stay as they are in a smaller batch",
     "a PPO run of a 0.5B model on one card gives the ratios of phases",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Trajectory:
-    """One trajectory: in order, how long each turn in the engine and each tool after it took, and the tokens it held."""
-
-    group: int
-    engine: NDArray[np.float64]
-    tool: NDArray[np.float64]
-    tokens: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +84,9 @@ def convert(documents: Mapping[str, Sequence[Document]]) -> Recording:
     InputError
         A document is not what it should be; every such line is named.
     """
-    batches = [read_objects(document, "Search-R1 trajectories", _trajectory) for document in documents["trajectories"]]
-    ratios = _ratios(documents["phases"][0])
-    slices: dict[tuple[int, int], list[_Trajectory]] = {}
+    batches = [read_trajectories(document) for document in documents["trajectories"]]
+    ratios = read_phase_ratios(documents["phases"][0])
+    slices: dict[tuple[int, int], list[Trajectory]] = {}
     for number, batch in enumerate(batches):
         for one in batch:
             slices.setdefault((number, one.group // _PROMPTS_PER_STEP), []).append(one)
@@ -121,7 +109,7 @@ def convert(documents: Mapping[str, Sequence[Document]]) -> Recording:
     )
 
 
-def _job(steps: Sequence[Sequence[_Trajectory]], ratios: NDArray[np.float64], name: str) -> dict[str, NDArray[np.float64]]:
+def _job(steps: Sequence[Sequence[Trajectory]], ratios: NDArray[np.float64], name: str) -> dict[str, NDArray[np.float64]]:
     """Return the series of one job: its resources, and the step and phase at the middle of each period."""
     begin, edges, codes, numbers = 0.0, [0.0], [], []
     engine, live, tool, held = [], [], [], []
@@ -178,44 +166,3 @@ def _together(rows: Sequence[NDArray[np.float64]], fill: float) -> NDArray[np.fl
     for i, row in enumerate(rows):
         table[i, : len(row)] = row
     return table
-
-
-def _trajectory(line: Mapping[str, object]) -> _Trajectory:
-    turns, calls, group = line["turns"], line["tool_calls"], line["prompt_group_id"]
-    if not isinstance(turns, list) or not isinstance(calls, list) or not turns:
-        raise ValueError("turns and tool_calls are to be lists, and there is to be a turn")
-    if not isinstance(group, int) or group < 0:
-        raise ValueError(f"prompt_group_id {group!r} is not a whole number of 0 or more")
-    engine = _amounts(turns, "engine_latency_s")
-    tool = np.zeros(len(engine))
-    after = _amounts(calls, "turn")
-    if (after >= len(engine)).any():
-        raise ValueError(f"a tool call belongs to turn {after.max():g}, and the last turn is {len(engine) - 1}")
-    np.add.at(tool, after.astype(np.int64), _amounts(calls, "latency_s"))
-    return _Trajectory(group, engine, tool, _amounts(turns, "total_len_after"))
-
-
-def _amounts(rows: Sequence[Mapping[str, object]], field: str) -> NDArray[np.float64]:
-    values = np.array([row[field] for row in rows], dtype=np.float64)
-    if values.ndim != 1 or not ((values >= 0) & (values < np.inf)).all():
-        raise ValueError(f"{field} holds {values.tolist()}, and all are to be finite and 0 or more")
-    return values
-
-
-def _ratios(document: Document) -> NDArray[np.float64]:
-    """Return per PPO step the seconds of scoring and of updating over those of generation, shape ``(n_steps, 2)``."""
-    faults: list[Fault] = []
-    ratios: list[tuple[float, float]] = []
-    for line, text in enumerate(document.text.splitlines(), start=1):
-        if "timing/" not in text:
-            continue
-        found = {name: float(value) for name, value in re.findall(r"timing/([a-z_]+):(\d+(?:\.\d+)?)", text)}
-        missing = [name for name in _TIMES if name not in found]
-        if missing or found["gen"] <= 0:
-            faults.append(Fault(f"line {line}", f"a PPO step without seconds of {', '.join(missing) or 'gen above 0'}; mend or remove it"))
-            continue
-        ratios.append(((found["ref"] + found["values"] + found["adv"]) / found["gen"], (found["update_critic"] + found["update_actor"]) / found["gen"]))
-    if not ratios and not faults:
-        faults.append(Fault("", "this is not a PPO log: no line has timing/gen and its like; give the log of verl's PPO trainer"))
-    refuse(document.name, faults)
-    return np.array(ratios)

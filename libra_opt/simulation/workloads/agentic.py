@@ -39,8 +39,8 @@ _ASSUMED: Final = (
         "those there at the beginning use as many together"
     ),
     (
-        f"arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times its full-service time after a "
-        "job comes (assumed)"
+        f"arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times its full-service time after "
+        "a job comes (assumed)"
     ),
     "an eviction costs 45 s, a resize 15 s, a migration 45 s; a warm start 20 s (assumed)",
     "observations: log-normal spread 5 %, 3 % a period late, 2 % missing (assumed)",

@@ -14,7 +14,10 @@ _OFFLOADED_BYTES: Final = 12
 _ENGINE_GIB: Final = 6.0
 
 MODEL_SOURCES: Final = (
-    "models: parameters, layers, key-value heads (of 128) of Qwen2.5 7B, 14B, 32B and 72B (Qwen2.5 Technical Report, arXiv 2412.15115, table 1; model cards)",
+    (
+        "models: layers and key-value heads of 128 of Qwen2.5 7B, 14B, 32B and 72B (Qwen2.5 Technical Report, arXiv 2412.15115, table 1), "
+        "parameters of its model cards"
+    ),
     "weights: 2 bytes per parameter; keys and values of a token: 2 x layers x heads x 128 x 2 bytes; 6 GiB per card for the engine itself (assumed)",
     (
         "an update: 16 bytes per parameter in mixed precision with Adam (ZeRO, arXiv 1910.02054, section 3.1), which with activations fills 2, 4, 8, 16 cards "
@@ -81,8 +84,8 @@ class Model:
 
 MODELS: Final = (
     Model("7b", 7.6, 28, 4, unit=1, gang=2, per_card=32, cold_seconds=60),
-    Model("14b", 14.8, 48, 8, unit=1, gang=4, per_card=20, cold_seconds=75),
-    Model("32b", 32.8, 64, 8, unit=2, gang=8, per_card=12, cold_seconds=90),
+    Model("14b", 14.7, 48, 8, unit=1, gang=4, per_card=20, cold_seconds=75),
+    Model("32b", 32.5, 64, 8, unit=2, gang=8, per_card=12, cold_seconds=90),
     Model("72b", 72.7, 80, 8, unit=4, gang=16, per_card=8, cold_seconds=120),
 )
 """From small to large."""

@@ -28,7 +28,7 @@ TRAJECTORY_SOURCES: Final = (
         "the longest, between what PolyTrace recorded of DAPO (7 to 10 %) and of Search-R1 and DeepCoder (56 and 65 %)"
     ),
     "share of a trajectory in tools: beta distributed, mean 26 %, as measured in the coding agents recorded by AgentCgroup (arXiv 2602.09345); spread assumed",
-    "a batch starts together and ends with its longest trajectory (synchronous rollouts: RollPacker, arXiv 2509.21009, sections 1 and 2)",
+    "a batch starts together and ends with its longest trajectory (synchronous rollouts: RollPacker, arXiv 2509.21009)",
     "cards that engines can use: whole engines, in proportion to the trajectories that decode, so that a tail fits on few cards (assumed)",
 )
 """Where the figures are from, and what was assumed."""
