@@ -108,6 +108,7 @@ class _Search:
         self.ladders = [self._usable(j, shaper.ladder()) for j, shaper in enumerate(self.shapers)]
         self.seconds: dict[tuple[int, Quota], float] = {}
         self._moves: dict[tuple[int, Quota], list[Quota]] = {}
+        self.orders = self._orders()
 
     def run(self) -> Fixed:
         found = sorted(self._grid(), key=lambda one: one.outcome.score, reverse=True)
@@ -131,9 +132,8 @@ class _Search:
         return list(rungs) if len(endless) == len(rungs) else [rung for rung in rungs if rung not in endless]
 
     def _grid(self) -> Iterator[_Found]:
-        orders = self._orders()
         for family, quotas in self._families():
-            for name, order in orders.items():
+            for name, order in self.orders.items():
                 for backfill in (True, False):
                     reservation = Reservation(quotas, order, backfill)
                     yield _Found(f"{family}, {name}{', backfill' if backfill else ''}", reservation, self._evaluate(reservation))
@@ -182,7 +182,7 @@ class _Search:
         """Change quotas job by job, then the order of the queue, while that improves the score and evaluations are left."""
         best = start
         while self.n_evaluations < until:
-            improved = self._order(self._around(best, range(len(self.shapers)), until))
+            improved = self._order(self._around(best, range(len(self.shapers)), until), until)
             if improved is best:
                 break
             best = improved
@@ -191,7 +191,7 @@ class _Search:
     def _kick(self, best: _Found) -> _Found:
         """Put a few jobs on random rungs, descend around them, and keep what is better, while evaluations are left."""
         everyone = [j for j, ladder in enumerate(self.ladders) if ladder]
-        orders = list(self._orders().values())
+        orders = list(self.orders.values())
         idle = 0
         while everyone and self.n_evaluations < self.effort and idle < _IDLE:
             picked = self.dice.permutation(everyone)[: _KICKED + _AROUND].tolist()
@@ -229,15 +229,17 @@ class _Search:
     def _around(self, best: _Found, jobs: Iterable[int], until: int) -> _Found:
         """Try every neighbour of the quota of these jobs, one job after another."""
         for j in jobs:
-            if self.n_evaluations >= until:
-                break
             for other in self._neighbours(j, best.reservation.quotas[j]):
+                if self.n_evaluations >= until:
+                    return best
                 best = self._try(best, j, other)
         return best
 
-    def _order(self, best: _Found) -> _Found:
-        for order in self._orders().values():
+    def _order(self, best: _Found, until: int) -> _Found:
+        for order in self.orders.values():
             for backfill in (True, False):
+                if self.n_evaluations >= until:
+                    return best
                 reservation = replace(best.reservation, order=order, backfill=backfill)
                 outcome = self._evaluate(reservation)
                 if outcome.score > best.outcome.score:
