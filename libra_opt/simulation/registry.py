@@ -40,6 +40,9 @@ class PolicyKind:
     make: Make
 
 
+_AHEAD: Final = 6
+"""How many periods are planned together where ours looks ahead."""
+
 OURS: Final = Options(forecast=ForecastOptions(need="own_step"))
 """What ours asks for in every state, unless its line below says otherwise; feedback then tunes it."""
 
@@ -107,6 +110,8 @@ _KINDS: Final = (
     PolicyKind("libra", "ours: forecast, plan, feedback", _ours("libra")),
     PolicyKind("libra_no_feedback", "ours without feedback and ageing, held where feedback begins", _without_feedback("libra_no_feedback")),
     PolicyKind("libra_true", "ours, shown the demand that comes: what a perfect forecast would be worth", _ours("libra_true", is_true=True)),
+    PolicyKind("libra_ahead", f"ours, planning {_AHEAD} periods and committing the first", _ours("libra_ahead", _with(lookahead=_AHEAD))),
+    PolicyKind("libra_true_ahead", "the same, shown the demand that comes", _ours("libra_true_ahead", _with(lookahead=_AHEAD), is_true=True)),
     PolicyKind(
         "libra_last_value",
         "ours with the last value as forecast",
