@@ -67,7 +67,8 @@ def cut(series: Series, recent: NDArray[np.float64], largest: NDArray[np.float64
         rows = (some[:, None] * each + np.arange(each)).ravel()
         chosen = slice(int(rows[0]), int(rows[-1]) + 1) if rows[-1] - rows[0] == len(rows) - 1 else rows
         part = np.empty((len(rows), n_periods - skip), dtype=np.float32)
-        np.divide(recent[chosen, skip:], largest[chosen, None], out=part, casting="same_kind")
+        with np.errstate(invalid="ignore"):  # rows of zeros do not move, and stand as ones
+            np.divide(recent[chosen, skip:], largest[chosen, None], out=part, casting="same_kind")
         if not whole:
             part[~moving[rows]] = 1
         filled = part if whole else fill(part)
