@@ -1,6 +1,10 @@
-"""The rules of admission that every policy is held to: the same capacity, minima, maxima, units, pools and memory per card for all (R1 to R4, R8, R9)."""
+"""The rules of admission that every policy is held to: the same capacity, minima, maxima, units, pools, memory per card and queue ceilings for all.
+
+These are R1 to R4, R8, R9 and the ceilings of R10. What a policy may think of differently is not checked: guarantees, protection, and memory below the need.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import add
 from typing import Final
 
 from libra_opt.domain import Workload, WorkloadStage
@@ -16,7 +20,7 @@ _UNLIMITED: Final = float("inf")
 
 
 def check_grants(workload: Workload, capacity: Mapping[str, Vector], grants: Mapping[int, Holding], there: Sequence[int]) -> None:
-    """Refuse grants that break a rule; a job that is absent waits, and one that is there holds something for every stage that has a minimum.
+    """Refuse grants that break a rule; a job that is absent waits, and one that is there holds its minimum in every stage.
 
     Raises
     ------
@@ -32,6 +36,7 @@ def _broken(workload: Workload, capacity: Mapping[str, Vector], grants: Mapping[
     resources = workload.resources
     names = [resource.name for resource in resources]
     used = {name: [0.0] * len(names) for name in capacity}
+    borrowed = {queue.name: [0.0] * len(names) for queue in workload.queues}
     known = set(there)
     for j, holding in grants.items():
         job = workload.jobs[j]
@@ -45,10 +50,24 @@ def _broken(workload: Workload, capacity: Mapping[str, Vector], grants: Mapping[
             yield from _stage(f"{job.id}.{stage.name}", stage, amounts, workload)
             if grant is not None:
                 yield from _place(f"{job.id}.{stage.name}", stage, grant, workload, used)
+                if job.queue is not None:
+                    borrowed[job.queue] = [a + b for a, b in zip(borrowed[job.queue], grant.amounts, strict=True)]
     for pool, total in used.items():
         for r, name in enumerate(names):
             if total[r] > capacity[pool][r] * (1 + _ALMOST) + _ALMOST:
                 yield f"pool {pool}: {total[r]:g} of {capacity[pool][r]:g} {name}"
+    yield from _ceilings(workload, borrowed)
+
+
+def _ceilings(workload: Workload, used: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    resources = workload.resources
+    for queue in workload.queues:
+        if queue.borrowing_limit is None:
+            continue
+        own, more = vector(queue.nominal_quota, resources), vector(queue.borrowing_limit, resources, _UNLIMITED)
+        for resource, amount, most in zip(resources, used[queue.name], map(add, own, more), strict=True):
+            if amount > most * (1 + _ALMOST) + _ALMOST:
+                yield f"queue {queue.name}: {amount:g} {resource.name} is above its ceiling {most:g}"
 
 
 def _stage(where: str, stage: WorkloadStage, amounts: Vector, workload: Workload) -> Iterator[str]:

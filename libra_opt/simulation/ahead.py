@@ -1,18 +1,21 @@
 """The true future of a job as a state would say it, for policies that are shown what no scheduler can know: an upper mark for forecasts.
 
 Over a period at full service the demand is the peak of every resource, the need is the most that any part needs, and the curve is the progress that a stage
-makes in the period at a share of the peak: parts follow one another, and a part that asks for more than there is takes longer.
+makes in the period at a share of the peak: parts follow one another, and a part that asks for more than there is takes longer. On the wall clock it does not
+take longer, and what it could not have is lost; there the curve is the work that is served, as a share of a period at the peak.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import Any, Final
 
 from libra_opt.domain import Amounts, WorkloadJob
 from libra_opt.simulation.plant import JobState, Plant
 from libra_opt.simulation.truth import Truth, Vector
 
-__all__ = ["Future", "coming"]
+__all__ = ["Future", "coming", "stretches"]
 
 _SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _DIGITS: Final = 6
@@ -35,11 +38,28 @@ class Future:
         ``[t][s][r]``: the most that is needed; compressible resources 0.
     curve
         ``[s]``: points (share of the demand, progress) of the first period; empty where the demand does not change.
+    is_work
+        Whether what is left is said in work, in cards x seconds, or in seconds of full service.
+    until_done
+        What is left; infinite where it never ends.
     """
 
     demand: tuple[tuple[Vector, ...], ...]
     need: tuple[tuple[Vector, ...], ...]
     curve: tuple[_Curve, ...]
+    is_work: bool = False
+    until_done: float = inf
+
+    def left(self, seconds: float) -> dict[str, float]:
+        """Return the fields of a state's job that say what is left of it, for periods of that length.
+
+        A job that would be done within a period has all of it to go: its curve says what comes of less.
+        """
+        if self.until_done == inf:
+            return {}
+        if self.is_work:
+            return {"remaining_work": self.until_done / seconds}
+        return {"remaining": max(seconds, self.until_done)}
 
     def stage(self, s: int, write: Callable[[Vector], Amounts]) -> dict[str, Any]:
         """Return the fields of one stage of a state."""
@@ -55,24 +75,28 @@ class Future:
 def coming(plant: Plant, j: int, seconds: float, periods: int = 1) -> Future:
     """Return the true future of a job over some periods, if it were served in full."""
     truth, job, state = plant.truths[j], plant.workload.jobs[j], plant.states[j]
-    start = plant.now - job.submitted if job.clock == "wall" else state.position
-    pause = 0.0 if job.clock == "wall" else _pause(plant, job, state)
+    is_wall = job.clock == "wall"
+    start = plant.now - job.submitted if is_wall else state.position
+    pause = 0.0 if is_wall else _pause(plant, job, state)
     demands: list[tuple[Vector, ...]] = []
     needs: list[tuple[Vector, ...]] = []
     curves: tuple[_Curve, ...] = ()
     stages = range(len(job.stages))
     for t in range(periods):
         lasting = max(seconds - pause, 0.1 * seconds) if t == 0 else seconds
-        way = _way(truth, start, lasting, repeats=job.repeats)
+        way = stretches(truth, start, lasting, repeats=job.repeats)
         peaks = [_peak([truth.demand[p][s] for _, p in way], plant) for s in stages]
         needs.append(tuple(_peak([truth.need[p][s] for _, p in way], plant) for s in stages))
         if t == 0:
-            curves = tuple(_curve([(length, _intensity(truth.demand[p][s], peaks[s])) for length, p in way]) for s in stages)
+            served = partial(_served, lasting) if is_wall else _progress
+            curves = tuple(_curve([(length, _intensity(truth.demand[p][s], peaks[s])) for length, p in way], served) for s in stages)
             demands.append(tuple(peaks))
         else:
             demands.append(tuple(_mean([(length, truth.demand[p][s]) for length, p in way], lasting, plant) for s in stages))
         start += lasting
-    return Future(tuple(demands), tuple(needs), curves)
+    if is_wall:
+        return Future(tuple(demands), tuple(needs), curves, is_work=True, until_done=inf if job.work is None else job.work - state.served)
+    return Future(tuple(demands), tuple(needs), curves, until_done=pause + _seconds_left(truth, job, state))
 
 
 def _pause(plant: Plant, job: WorkloadJob, state: JobState) -> float:
@@ -82,7 +106,22 @@ def _pause(plant: Plant, job: WorkloadJob, state: JobState) -> float:
     return job.restart.warm_seconds if was_away is not None and was_away <= job.restart.warm_within_seconds else job.restart.cold_seconds
 
 
-def _way(truth: Truth, start: float, lasting: float, *, repeats: bool) -> list[_Stretch]:
+def _seconds_left(truth: Truth, job: WorkloadJob, state: JobState) -> float:
+    """Return the seconds of full service until a job on its own clock is done."""
+    to_end = inf if job.repeats else truth.seconds - state.position
+    if job.work is None or truth.work <= 0:
+        return to_end
+    cycles, work = divmod(job.work - state.served, truth.work)
+    seconds = cycles * truth.seconds
+    for length, p in stretches(truth, state.position, truth.seconds, repeats=True):
+        if truth.rate[p] * length >= work:
+            return min(to_end, seconds + (work / truth.rate[p] if work > 0 else 0.0))
+        work -= truth.rate[p] * length
+        seconds += length
+    return min(to_end, seconds)
+
+
+def stretches(truth: Truth, start: float, lasting: float, *, repeats: bool) -> list[_Stretch]:
     """Return the parts that come in `lasting` seconds at full service, each with the seconds of it."""
     way: list[_Stretch] = []
     position = start % truth.seconds if repeats else start
@@ -109,12 +148,12 @@ def _intensity(demand: Vector, peak: Vector) -> float:
     return max((amount / most for amount, most in zip(demand, peak, strict=True) if most > 0), default=0.0)
 
 
-def _curve(way: Sequence[tuple[float, float]]) -> _Curve:
-    """Return the progress at shares of the peak, as a share of that at full service: the concave hull of a walk through the parts."""
+def _curve(way: Sequence[tuple[float, float]], served: Callable[[Sequence[tuple[float, float]], float], float]) -> _Curve:
+    """Return what is served at shares of the peak: the concave hull of what a walk through the parts comes to."""
     if all(intensity == way[0][1] for _, intensity in way):
         return ()
     shares = sorted({*_SHARES, *(intensity for _, intensity in way if 0 < intensity < 1)})
-    points = [(share, _progress(way, share)) for share in (0.0, *shares, 1.0)]
+    points = [(share, served(way, share)) for share in (0.0, *shares, 1.0)]
     hull: list[tuple[float, float]] = []
     for point in points:
         while len(hull) > 1 and _is_below(hull[-2], hull[-1], point):
@@ -124,6 +163,7 @@ def _curve(way: Sequence[tuple[float, float]]) -> _Curve:
 
 
 def _progress(way: Sequence[tuple[float, float]], share: float) -> float:
+    """Return the progress of a job on its own clock, as a share of that at full service."""
     total = sum(length for length, _ in way)
     left, made = total, 0.0
     for length, intensity in way:
@@ -136,6 +176,11 @@ def _progress(way: Sequence[tuple[float, float]], share: float) -> float:
         made += length
         left -= length * slower
     return made / total
+
+
+def _served(lasting: float, way: Sequence[tuple[float, float]], share: float) -> float:
+    """Return the work of a job on the wall clock, as a share of that of a period at the peak."""
+    return sum(length * min(intensity, share) for length, intensity in way) / lasting
 
 
 def _is_below(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:

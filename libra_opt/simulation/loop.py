@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from time import process_time
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from libra_opt.simulation.grant import Decision, Moment, Policy
 from libra_opt.simulation.observe import Observer
 from libra_opt.simulation.plant import JobPeriod, Plant
 
-__all__ = ["MOST_PERIODS", "PeriodRecord", "Run", "simulate"]
+__all__ = ["MOST_PERIODS", "Learner", "PeriodRecord", "Run", "simulate"]
 
 MOST_PERIODS: Final = 10_000
 """A simulation without a horizon ends after so many periods, finished or not."""
@@ -43,6 +44,14 @@ class PeriodRecord:
     jobs: tuple[JobPeriod, ...]
     deciding_seconds: float
     plan: Plan | None
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A policy that is told what came of its decisions."""
+
+    def learn(self, moment: Moment, decision: Decision, record: PeriodRecord) -> None:
+        """Take in what came of a decision."""
 
 
 @dataclass(slots=True)
@@ -91,7 +100,7 @@ def simulate(
     workload
         The cluster and its jobs.
     policy
-        Who decides; made anew for every run.
+        Who decides; made anew for every run. A `Learner` is told what came of each decision.
     seed
         Of the noise of observation: equal seeds give equal noise, whatever the policy does.
     period_seconds
@@ -122,9 +131,8 @@ def simulate(
         jobs = tuple(plant.advance(decision.grants, lasting))
         observer.record(period, jobs)
         run.periods.append(PeriodRecord(period, begins, lasting, capacity, jobs, deciding, decision.plan if keep_plans else None))
-        told = getattr(policy, "learn", None)
-        if told is not None:
-            told(moment, decision, run.periods[-1])
+        if isinstance(policy, Learner):
+            policy.learn(moment, decision, run.periods[-1])
         if progress is not None:
             progress(period)
         period += 1
@@ -142,12 +150,7 @@ def _is_over(plant: Plant, workload: Workload) -> bool:
 
 
 def _moment(plant: Plant, observer: Observer, period: int, seconds: float) -> Moment:
-    arrived = plant.arrived()
-    states = plant.states
-
-    def make(options, *, is_true=False, weigh=None):  # type: ignore[no-untyped-def]
-        return observer.state(period, seconds, options, is_true=is_true, weigh=weigh)
-
+    arrived, states = plant.arrived(), plant.states
     return Moment(
         period=period,
         now=plant.now,
@@ -155,7 +158,7 @@ def _moment(plant: Plant, observer: Observer, period: int, seconds: float) -> Mo
         workload=plant.workload,
         capacity=plant.capacity(),
         arrived=arrived,
-        held={j: states[j].holding for j in arrived if states[j].holding is not None},  # type: ignore[misc]
+        held={j: holding for j in arrived if (holding := states[j].holding) is not None},
         waited={j: max(0.0, plant.now - states[j].since) for j in arrived if states[j].holding is None},
-        state=make,
+        state=partial(observer.state, period, seconds),
     )

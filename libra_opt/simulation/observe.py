@@ -1,20 +1,24 @@
 """From what happened to what a scheduler is told: observations that are noisy, late or missing, and the state made of them.
 
 What a job declares is known when it is submitted; everything else is told by its history. A job without a history asks for what it declared. Until it has
-finished a step its need is what it declared, and where it stands still it asks for the most it was seen to use in that phase, or for what it declared. After a
-memory kill the observation says a fifth more than was held, as the Vertical Pod Autoscaler does after one.
+finished a step its need is what it declared; wherever it stands still, it asks for the most it was seen to use in that phase, or else for what it declared.
+Where memory was short, by a kill or at the beginning of a phase that waits for it, a fifth more than was held is asked for, as the Vertical Pod Autoscaler does
+after a kill: what is declared or was measured too low would else be too low for ever.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from libra_opt.domain import Amounts, Job, Observation, Options, Pool, Rates, Stage, State, Workload, WorkloadJob, WorkloadStage
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.ledger import CARDS
-from libra_opt.simulation.ahead import coming
+from libra_opt.simulation.ahead import coming, stretches
 from libra_opt.simulation.plant import JobPeriod, Plant
 from libra_opt.simulation.truth import Vector, vector
 
@@ -23,7 +27,8 @@ __all__ = ["LONGEST", "Observer"]
 LONGEST: Final = 64
 """A history has at most this many entries."""
 
-_AFTER_KILL: Final = 1.2
+_WHERE_SHORT: Final = 1.2
+_ALMOST: Final = 1e-9
 _EARLIER: Final = 10_000
 """Repetitions of a job's steps are counted from here, so that those of an earlier run have a number."""
 
@@ -31,6 +36,15 @@ _DIGITS: Final = 6
 _PRIOR_SECONDS: Final = 300.0
 _PRIOR_SHARE: Final = 0.5
 """Until its own work is known for this long, a job counts as one that uses half of the cards it asked for, or what others of its size used."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is told of one stage in one period: the entry of its history, and the most it used of each resource in the phase it was in then."""
+
+    entry: Observation
+    phase: str
+    most: Vector
 
 
 class Observer:
@@ -51,8 +65,9 @@ class Observer:
         self._memory = tuple(not resource.compressible for resource in self._workload.resources)
         self._seeds = generator.integers(1 << 62, size=len(self._workload.jobs)).tolist()
         self._history: dict[int, list[deque[Observation]]] = {}
-        self._late: dict[int, list[tuple[int, Observation]]] = {}
-        self._most: dict[tuple[int, int, str], list[float]] = {}
+        self._late: dict[int, list[_Told]] = {}
+        self._most: dict[tuple[int, int, str], Vector] = {}
+        self._asked_more: dict[tuple[int, int, str], Vector] = {}
         self._sizes = [_size(job, self._workload) for job in self._workload.jobs]
         self._served = [0.0] * len(self._sizes)
         self._progressed = [0.0] * len(self._sizes)
@@ -60,10 +75,12 @@ class Observer:
         self._offset = max(job.observed_before for job in self._workload.jobs)
 
     def begin(self, seconds: float) -> None:
-        """Enter what was observed of earlier runs, in periods of that length."""
+        """Enter what was observed of earlier runs, in periods of that length, up to the period in which the job comes."""
         for j, job in enumerate(self._workload.jobs):
-            for t in range(job.observed_before):
-                self._earlier(j, self._offset - job.observed_before + t, (t - job.observed_before) * seconds, seconds)
+            comes = ceil(job.submitted / seconds - _ALMOST)
+            stands = comes * seconds - job.submitted if job.clock == "wall" else 0.0
+            for t in range(-job.observed_before, 0):
+                self._earlier(j, self._offset + comes + t, stands + t * seconds, seconds)
 
     def record(self, period: int, periods: Iterable[JobPeriod]) -> None:
         """Observe one period."""
@@ -71,8 +88,7 @@ class Observer:
         for done in periods:
             j = done.index
             self._count(j, done)
-            for s, entry in self._late.pop(j, []):
-                self._of(j)[s].append(entry)
+            self._arrive(j, self._late.pop(j, ()))
             if done.is_done:
                 continue
             if done.holding is None:
@@ -81,13 +97,12 @@ class Observer:
             dice = np.random.default_rng((self._seeds[j], period))
             factors = np.exp(noise.spread * dice.standard_normal((len(done.holding), len(self._names)))) if noise.spread else None
             fate = dice.random()
-            for s, entry in enumerate(self._entries(period + self._offset, done, factors)):
-                if fate < noise.missing:
-                    continue
-                if fate < noise.missing + noise.late:
-                    self._late.setdefault(j, []).append((s, entry))
-                else:
-                    self._of(j)[s].append(entry)
+            self._ask_more(done)
+            told = self._entries(period + self._offset, done, factors)
+            if fate >= noise.missing + noise.late:
+                self._arrive(j, told)
+            elif fate >= noise.missing:
+                self._late[j] = told
 
     def state(self, period: int, seconds: float, options: Options, *, is_true: bool = False, weigh: Callable[[float, float], float] | None = None) -> State:
         """Return the state of this moment (see `StateMaker`)."""
@@ -107,17 +122,24 @@ class Observer:
         )
 
     def _earlier(self, j: int, period: int, begins: float, seconds: float) -> None:
-        """Enter one period of an earlier run: that part of the steps, counted back from the end, served in full."""
+        """Enter one period of an earlier run: what of the steps it went through, counted from the beginning of the run that comes, served in full."""
         truth, job = self._plant.truths[j], self._workload.jobs[j]
-        middle = begins + seconds / 2
-        p = truth.part_at(middle % truth.seconds)
-        after = (begins + seconds) % truth.seconds
+        way = stretches(truth, begins, seconds, repeats=True)
+        cycle, after = divmod(begins + seconds + _ALMOST, truth.seconds)
         at = truth.part_at(after)
         progress = (after - truth.phase_begins[at]) / (truth.phase_ends[at] - truth.phase_begins[at])
+        step = len(job.steps) * (_EARLIER + int(cycle)) + truth.step[at]
         for s in range(len(job.stages)):
-            used = self._amounts(tuple(a + b for a, b in zip(truth.demand[p][s], truth.need[p][s], strict=True)))
-            step = len(job.steps) * int(_EARLIER + (begins + seconds) // truth.seconds) + truth.step[at]
-            entry = {"usage": used, "step": step, "phase": truth.phase[at], "progress": round(min(1.0, max(0.0, progress)), 3), "period": period}
+            used = tuple(sum(length * (truth.demand[p][s][r] + truth.need[p][s][r]) for length, p in way) / seconds for r in range(len(self._names)))
+            most = {name: peak for r, name in enumerate(self._names) if (peak := max(truth.need[p][s][r] for _, p in way))}
+            entry = {
+                "usage": self._amounts(used),
+                "watermark": most,
+                "step": step,
+                "phase": truth.phase[at],
+                "progress": round(min(1.0, max(0.0, progress)), 3),
+                "period": period,
+            }
             self._of(j)[s].append(Observation.model_validate(entry))
 
     def _of(self, j: int) -> list[deque[Observation]]:
@@ -146,39 +168,47 @@ class Observer:
                 entries.pop()
             entries.append(entry)
 
-    def _entries(self, period: int, done: JobPeriod, factors: Any) -> list[Observation]:
-        j = done.index
-        step, phase, progress = self._place(j)
-        entries = []
-        for s, grant in enumerate(done.holding or ()):
-            held = (0.0,) * len(self._names) if grant is None else grant.amounts
-            ran = done.progress > 0 or done.kills > 0
-            usage = [self._measured(done, s, r, held, factors) if ran else None for r in range(len(self._names))]
-            most = {
-                name: round(done.watermark[s][r] * (1 if factors is None else float(factors[s, r])) * (_AFTER_KILL if done.killed[s] else 1), _DIGITS)
-                for r, name in enumerate(self._names)
-                if self._memory[r] and done.watermark[s][r] > 0
-            }
-            self._remember(j, s, phase, usage, most)
-            waiting = self._queue(done, s)
-            entries.append(
-                Observation.model_validate(
-                    {
-                        "usage": {name: amount for name, amount in zip(self._names, usage, strict=True) if amount is not None},
-                        "allocation": self._amounts(held),
-                        "watermark": most,
-                        "step": step,
-                        "phase": phase,
-                        "progress": progress,
-                        "period": period,
-                        **waiting,
-                    }
-                )
-            )
-        return entries
+    def _arrive(self, j: int, told: Sequence[_Told]) -> None:
+        """Enter what is told of the stages of a job, in their order."""
+        for s, each in enumerate(told):
+            self._of(j)[s].append(each.entry)
+            self._most[j, s, each.phase] = _highest(self._most.get((j, s, each.phase)), each.most)
 
-    def _measured(self, done: JobPeriod, s: int, r: int, held: Vector, factors: Any) -> float:
-        amount = done.usage[s][r] * (1 if factors is None else float(factors[s, r]))
+    def _ask_more(self, done: JobPeriod) -> None:
+        """Take in where memory was short: a job that could not have what it asked for says so at once, whatever else is late or lost."""
+        if done.short_phase is None:
+            return
+        for s, short in enumerate(done.short):
+            more = tuple(_WHERE_SHORT * have if lacks else 0.0 for have, lacks in zip(self._held_by(done, s), short, strict=True))
+            key = (done.index, s, done.short_phase)
+            self._asked_more[key] = _highest(self._asked_more.get(key), more)
+
+    def _held_by(self, done: JobPeriod, s: int) -> Vector:
+        grant = done.holding[s] if done.holding is not None else None
+        return (0.0,) * len(self._names) if grant is None else grant.amounts
+
+    def _entries(self, period: int, done: JobPeriod, factors: npt.NDArray[np.float64] | None) -> list[_Told]:
+        step, phase, progress = self._place(done.index)
+        return [self._entry(period, done, s, factors, {"step": step, "phase": phase, "progress": progress}) for s in range(len(done.holding or ()))]
+
+    def _entry(self, period: int, done: JobPeriod, s: int, factors: npt.NDArray[np.float64] | None, place: Mapping[str, Any]) -> _Told:
+        n, held = range(len(self._names)), self._held_by(done, s)
+        factor = [1.0 if factors is None else float(factors[s, r]) for r in n]
+        usage = [self._measured(done.usage[s][r] * factor[r], r, held) for r in n] if done.ran > 0 and (done.progress > 0 or done.kills > 0) else None
+        most = [round(done.watermark[s][r] * factor[r] * (_WHERE_SHORT if done.short[s][r] else 1), _DIGITS) if self._memory[r] else 0.0 for r in n]
+        entry = Observation.model_validate(
+            {
+                "usage": {} if usage is None else dict(zip(self._names, usage, strict=True)),
+                "allocation": self._amounts(held),
+                "watermark": {name: amount for name, amount in zip(self._names, most, strict=True) if amount > 0},
+                "period": period,
+                **place,
+                **self._queue(done, s),
+            }
+        )
+        return _Told(entry, place["phase"], tuple(max(u, m) for u, m in zip(usage or most, most, strict=True)))
+
+    def _measured(self, amount: float, r: int, held: Vector) -> float:
         return round(amount if self._memory[r] else min(amount, held[r]), _DIGITS)
 
     def _queue(self, done: JobPeriod, s: int) -> Mapping[str, float]:
@@ -202,11 +232,6 @@ class Observer:
         done = min(1.0, max(0.0, (position - begins) / (ends - begins)))
         return (_EARLIER + int(cycle)) * len(job.steps) + truth.step[p], truth.phase[p], round(done, 3)
 
-    def _remember(self, j: int, s: int, phase: str, usage: Sequence[float | None], most: Mapping[str, float]) -> None:
-        known = self._most.setdefault((j, s, phase), [0.0] * len(self._names))
-        for r, name in enumerate(self._names):
-            known[r] = max(known[r], usage[r] or 0.0, most.get(name, 0.0))
-
     def _job(self, j: int, seconds: float, options: Options, *, is_true: bool, weigh: Callable[[float, float], float] | None) -> Job:
         job, state, now = self._workload.jobs[j], self._plant.states[j], self._plant.now
         is_running = state.holding is not None
@@ -222,14 +247,16 @@ class Observer:
         }
         rate = self._rate(j)
         if rate is not None:
-            fields["rates"] = Rates(tokens=rate)
+            fields["rates"] = Rates(tokens=rate / seconds)  # in cards x periods, in which the worth of a job that states no rate is counted
         if job.queue is not None:
             fields["queue"] = job.queue
         if job.deadline is not None:
             fields["deadline"] = job.deadline
         if is_running:
             fields["running_seconds"] = now - state.since
-        future = coming(self._plant, j, seconds, options.lookahead if hasattr(options, "lookahead") else 1) if is_true else None
+        future = coming(self._plant, j, seconds, options.lookahead) if is_true else None
+        if future is not None:
+            fields.update(future.left(seconds))
         stages = []
         for s, stage in enumerate(job.stages):
             held = state.holding[s] if state.holding is not None else None
@@ -250,30 +277,45 @@ class Observer:
 
     def _told(self, j: int, s: int, job: WorkloadJob, stage: WorkloadStage) -> dict[str, Any]:
         history = tuple(self._history[j][s]) if j in self._history else ()
-        asked = {name: amount for name, amount in stage.request.items() if self._memory[self._names.index(name)]}
-        wanted = {name: amount for name, amount in stage.request.items() if name not in asked}
-        state = self._plant.states[j]
+        wanted = {name: amount for name, amount in stage.request.items() if not self._memory[self._names.index(name)]}
+        state, asked = self._plant.states[j], self._asked(j, s, stage, dict.fromkeys(self._plant.truths[j].phase))
         if not any(entry.usage for entry in history):
             return {"demand": wanted, "need": asked}
         if state.stands and state.holding is not None:
-            _, phase, _ = self._place(j)
+            phase = self._place(j)[1]
             known = self._most.get((j, s, phase))
-            if known is not None and any(known[r] for r in range(len(known)) if self._memory[r]):
-                told = {name: known[r] for r, name in enumerate(self._names) if known[r] > 0}
-                return {
-                    "demand": {name: amount for name, amount in told.items() if name in wanted},
-                    "need": {name: amount for name, amount in told.items() if name in asked},
-                }
-            return {"demand": wanted, "need": asked}
+            if known is None or not any(amount for amount, is_memory in zip(known, self._memory, strict=True) if is_memory):
+                return {"demand": wanted, "need": self._asked(j, s, stage, (phase,))}
+            most = _highest(known, self._asked_more.get((j, s, phase)))
+            told = {name: most[r] for r, name in enumerate(self._names) if most[r] > 0}
+            return {
+                "demand": {name: amount for name, amount in told.items() if name in wanted},
+                "need": {name: amount for name, amount in told.items() if name in asked},
+            }
         if self._plant.finished_steps(j) < 1 and job.clock == "progress":
             return {"history": history, "need": asked}
         return {"history": history}
+
+    def _asked(self, j: int, s: int, stage: WorkloadStage, phases: Iterable[str]) -> dict[str, Any]:
+        """Return the memory a stage asks for: what it declared, and more of what was short in some phase."""
+        more: Vector = ()
+        for phase in phases:
+            more = _highest(more, self._asked_more.get((j, s, phase)))
+        asked: dict[str, Any] = {name: amount for name, amount in stage.request.items() if self._memory[self._names.index(name)]}
+        declared = vector(stage.request, self._workload.resources)
+        beyond = {name: round(amount, _DIGITS) for name, had, amount in zip(self._names, declared, more or declared, strict=True) if amount > had}
+        return {**asked, **beyond}
 
     def _held(self, pool: str, amounts: Vector) -> dict[str, Any]:
         return {"pool": pool, "resources": self._amounts(amounts)}
 
     def _amounts(self, amounts: Vector) -> Amounts:
         return Amounts({name: round(amount, _DIGITS) for name, amount in zip(self._names, amounts, strict=True)})
+
+
+def _highest(one: Vector | None, other: Vector | None) -> Vector:
+    """Return the larger of two amounts of every resource, where one of them is known."""
+    return tuple(max(a, b) for a, b in zip(one, other, strict=True)) if one and other else one or other or ()
 
 
 def _size(job: WorkloadJob, workload: Workload) -> float:

@@ -58,14 +58,18 @@ class Ours:
 
 
 def outcome_of(moment: Moment, record: PeriodRecord) -> Outcome:
-    """Return what feedback is told of one period; process time is left out, so that a run repeats itself."""
+    """Return what feedback is told of one period; process time is left out, so that a run repeats itself.
+
+    Jobs that spent all the period on starting or moving, or at the beginning of a phase, say nothing of the memory that is wasted.
+    """
     jobs = record.jobs
     ran = [job for job in jobs if job.action in _RUNNING]
     waiting = [job.index for job in jobs if job.action in ("wait", "evict")]
     delays = [moment.waited[job.index] for job in jobs if job.index in moment.waited]
     memory = [r for r, resource in enumerate(moment.workload.resources) if not resource.compressible]
-    held = sum(grant.amounts[r] for job in ran for grant in job.holding or () if grant is not None for r in memory)
-    used = sum(row[r] for job in ran for row in job.watermark for r in memory)
+    seen = [job for job in ran if job.ran > 0]
+    held = sum(grant.amounts[r] for job in seen for grant in job.holding or () if grant is not None for r in memory)
+    used = sum(row[r] for job in seen for row in job.watermark for r in memory)
     moved = [job for job in jobs if job.action in ("resize", "migrate")]
     outcome = Outcome(
         period_seconds=record.seconds,

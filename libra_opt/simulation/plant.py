@@ -2,6 +2,9 @@
 
 Exact, not sampled: grants hold for a period and a workload's truth is piecewise constant, so every job moves from part to part at a known pace. No clock but
 the simulated one, no dice, and no policy: whoever decides, the same rules of admission are checked here, and a grant that breaks one is refused.
+
+A job on its own clock stands still while it starts, moves or waits, and a kill takes it back to its last checkpoint. A job on the wall clock is a service: its
+demand passes whether it is met or not, what it served stays served, and without a stated amount of work it is done when its time is over.
 """
 
 from collections.abc import Mapping
@@ -25,7 +28,7 @@ class JobState:
     Attributes
     ----------
     cycle, position
-        How often it began again, and seconds since the beginning of its steps: of full service, or on the wall clock since it was submitted.
+        How often it began again, and seconds of full service since the beginning of its steps; a job on the wall clock stands where the clock is.
     saved
         Cycle and position of the last checkpoint.
     served
@@ -77,7 +80,7 @@ class JobPeriod:
     ran
         Seconds in which it could make progress.
     paused
-        Seconds lost to starting, resizing and migrating.
+        Seconds lost to starting, resizing, migrating and to kills.
     gated
         Seconds it stood at the beginning of a phase that waits for memory.
     progress
@@ -89,13 +92,15 @@ class JobPeriod:
     usage
         Per stage: the mean use over the seconds it ran, in the units of the resources; all zero if it did not run.
     watermark
-        Per stage: the most it held in use of incompressible resources; what it asked for when it was killed is not known, see `killed`.
+        Per stage: the most it used of incompressible resources; of one that it was killed for, what it held: what it asked for is not known, see `short`.
     level
         Per stage: mean over the seconds it ran of the pace it was held to, by itself or by another stage; at most 1.
     kills
         How often it was killed for want of memory.
-    killed
-        Per stage: whether it was the one that was short.
+    short
+        Per stage and resource: whether it was killed, or stood at the beginning of a phase, for want of it.
+    short_phase
+        The phase in which that was, the last one; None if nothing was short.
     steps
         Steps it finished.
     is_done
@@ -115,7 +120,8 @@ class JobPeriod:
     watermark: list[list[float]] = field(default_factory=list)
     level: list[float] = field(default_factory=list)
     kills: int = 0
-    killed: list[bool] = field(default_factory=list)
+    short: list[list[bool]] = field(default_factory=list)
+    short_phase: str | None = None
     steps: int = 0
     is_done: bool = False
 
@@ -208,7 +214,7 @@ class Plant:
         period.usage = [[0.0] * n for _ in stages]
         period.watermark = [[0.0] * n for _ in stages]
         period.level = [0.0] * len(stages)
-        period.killed = [False] * len(stages)
+        period.short = [[False] * n for _ in stages]
         if state.holding is None:
             state.waited += seconds
         else:
@@ -239,13 +245,13 @@ class Plant:
             state.since = self.now
             return "admit"
         moved = [(old, new) for old, new in zip(before, grant, strict=True) if old is not None and old != new]
-        migrated = any(new is not None and new.pool != old.pool for old, new in moved)
-        resized = max((self._resize_seconds(job.preemption_cost, old.amounts, new.amounts) for old, new in moved if new is not None), default=0.0)
-        if migrated:
-            state.pause += job.preemption_cost.migrate_seconds
+        in_place = [(old.amounts, new.amounts) for old, new in moved if new is not None and new.pool == old.pool]
+        resized = max((self._resize_seconds(job.preemption_cost, old, new) for old, new in in_place), default=0.0)
+        if any(new is not None and new.pool != old.pool for old, new in moved):
+            state.pause += max(resized, job.preemption_cost.migrate_seconds)
             return "migrate"
         state.pause += resized
-        changed = any(new is not None and any(c and a != b for c, a, b in zip(self._costly, old.amounts, new.amounts, strict=True)) for old, new in moved)
+        changed = resized > 0 or any(c and a != b for old, new in in_place for c, a, b in zip(self._costly, old, new, strict=True))
         return "resize" if changed else "keep"
 
     def _resize_seconds(self, cost: PreemptionCost, old: Vector, new: Vector) -> float:
@@ -273,8 +279,8 @@ class _Run:
         holding = self.state.holding or ()
         nothing = (0.0,) * len(plant.total)
         self.held = [nothing if grant is None else grant.amounts for grant in holding]
-        speeds = plant.speeds(j, holding)
-        self.effective = [[speed * amount for amount in held] for held, speed in zip(self.held, speeds, strict=True)]
+        self.speeds = plant.speeds(j, holding)
+        self.effective = [[speed * amount for amount in held] for held, speed in zip(self.held, self.speeds, strict=True)]
         self.is_wall = self.job.clock == "wall"
         self.left = seconds
 
@@ -296,11 +302,6 @@ class _Run:
             self.period.paused += seconds
             state.pause = max(0.0, state.pause - seconds)
         self.left -= seconds
-        if self.is_wall:
-            self._pass_wall(seconds)
-
-    def _pass_wall(self, seconds: float) -> None:
-        self.state.position += seconds
 
     def _place(self) -> tuple[int, float]:
         """Return the part under way and the seconds into the steps."""
@@ -313,9 +314,14 @@ class _Run:
     def _part(self) -> None:
         truth, state, period = self.truth, self.state, self.period
         p, position = self._place()
+        if self._is_over(position):
+            self._finish()
+            return
         short = self._short(p)
-        if any(short):
-            if truth.waits[p] and position <= truth.phase_begins[p] + _ALMOST:
+        if any(map(any, short)):
+            period.short = [[a or b for a, b in zip(*rows, strict=True)] for rows in zip(period.short, short, strict=True)]
+            period.short_phase = truth.phase[p]
+            if self._is_at_gate(p, position):
                 self._wait(self.left, gated=True)
             else:
                 self._kill(short)
@@ -324,9 +330,9 @@ class _Run:
         pace = min(1.0, *levels)
         to_end = truth.ends[p] - position
         if self.is_wall:
-            is_over = not self.job.repeats and position >= truth.seconds - _ALMOST
-            seconds = self.left if is_over else min(self.left, max(to_end, _ALMOST))
-            pace = 0.0 if is_over else pace
+            is_idle = position >= truth.seconds - _ALMOST  # its steps are over and its work is not done
+            seconds = self.left if is_idle else min(self.left, max(to_end, _ALMOST))
+            pace = 0.0 if is_idle else pace
         else:
             seconds = self.left if pace <= 0 else min(self.left, to_end / pace)
         rate = truth.rate[p] * pace
@@ -340,10 +346,18 @@ class _Run:
         self.left -= seconds
         if not self.is_wall:
             self._move_on(p, position + pace * seconds)
-        if (self.job.work is not None and state.served >= self.job.work * (1 - _ALMOST)) or (
-            self.is_wall and not self.job.repeats and self.job.work is None and position + seconds >= truth.seconds - _ALMOST
-        ):
+        if self._is_over(position + seconds):
             self._finish()
+
+    def _is_over(self, position: float) -> bool:
+        """Return whether its work is done; without one, whether the time of a job on the wall clock is over."""
+        job = self.job
+        if job.work is not None:
+            return self.state.served >= job.work * (1 - _ALMOST)
+        return self.is_wall and not job.repeats and position >= self.truth.seconds - _ALMOST
+
+    def _is_at_gate(self, p: int, position: float) -> bool:
+        return self.truth.waits[p] and position <= self.truth.phase_begins[p] + _ALMOST
 
     def _move_on(self, p: int, position: float) -> None:
         truth, state = self.truth, self.state
@@ -369,17 +383,15 @@ class _Run:
         state.holding = None
         self.period.is_done = True
 
-    def _short(self, p: int) -> list[bool]:
-        return [any(want > have + _ALMOST for have, want in zip(held, need, strict=True)) for held, need in zip(self.held, self.truth.need[p], strict=True)]
+    def _short(self, p: int) -> list[list[bool]]:
+        return [[want > have + _ALMOST for have, want in zip(held, need, strict=True)] for held, need in zip(self.held, self.truth.need[p], strict=True)]
 
-    def _kill(self, short: list[bool]) -> None:
+    def _kill(self, short: list[list[bool]]) -> None:
         """Stop the job where it stands short of memory: what it did since the last checkpoint is gone."""
         truth, state, period = self.truth, self.state, self.period
         period.kills += 1
-        for s, is_short in enumerate(short):
-            period.killed[s] |= is_short
-            if is_short:
-                period.watermark[s] = [max(most, have) for most, have in zip(period.watermark[s], self.held[s], strict=True)]
+        for s, row in enumerate(short):
+            period.watermark[s] = [max(most, have) if lacks else most for most, have, lacks in zip(period.watermark[s], self.held[s], row, strict=True)]
         if not self.is_wall:
             lost = _work_between(truth, state.saved, (state.cycle, state.position))
             made = truth.seconds * (state.cycle - state.saved[0]) + state.position - state.saved[1]
@@ -388,7 +400,8 @@ class _Run:
             period.lost += lost
             period.progress -= made
         state.pause = self.job.restart.warm_seconds
-        state.is_down = any(self._short(self._place()[0]))
+        p, position = self._place()
+        state.is_down = any(map(any, self._short(p))) and not self._is_at_gate(p, position)
 
     def _observe(self, p: int, pace: float, seconds: float) -> None:
         period, truth = self.period, self.truth
@@ -396,7 +409,7 @@ class _Run:
             usage, most = period.usage[s], period.watermark[s]
             for r, (amount, memory) in enumerate(zip(want, need, strict=True)):
                 if amount:
-                    usage[r] += min(amount * pace, self.held[s][r]) * seconds
+                    usage[r] += min(amount * pace / self.speeds[s], self.held[s][r]) * seconds
                 if memory:
                     usage[r] += memory * seconds
                     most[r] = max(most[r], memory)

@@ -15,7 +15,7 @@ from libra_opt.feedback import Setpoint, planning
 from libra_opt.simulation.grant import Policy
 from libra_opt.simulation.ours import Ours
 
-__all__ = ["AT_REST", "BOUND", "OURS", "POLICIES", "PolicyKind", "make_policy"]
+__all__ = ["AT_REST", "BOUND", "LOOKAHEAD", "OURS", "POLICIES", "PolicyKind", "make_policy"]
 
 BOUND: Final = "bound"
 """The clairvoyant bound: a row of every table, but no policy, as nothing is decided."""
@@ -65,6 +65,10 @@ def _reservation(size: Literal["request", "maximum"], *, backfill: bool) -> Make
     return make
 
 
+LOOKAHEAD: Final = 4
+"""How many periods the policies that look ahead plan together."""
+
+
 def _static_best(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
     from libra_opt.simulation.policies.static_best import StaticBest  # noqa: PLC0415 - made only when asked for
 
@@ -112,6 +116,16 @@ _KINDS: Final = (
     PolicyKind("libra_true", "ours, shown the demand that comes: what a perfect forecast would be worth", _ours("libra_true", is_true=True)),
     PolicyKind("libra_ahead", f"ours, planning {_AHEAD} periods and committing the first", _ours("libra_ahead", _with(lookahead=_AHEAD))),
     PolicyKind("libra_true_ahead", "the same, shown the demand that comes", _ours("libra_true_ahead", _with(lookahead=_AHEAD), is_true=True)),
+    PolicyKind(
+        "libra_ahead",
+        f"ours, {LOOKAHEAD} periods planned together by forecasts of each",
+        _ours("libra_ahead", _with(lookahead=LOOKAHEAD)),
+    ),
+    PolicyKind(
+        "libra_true_ahead",
+        f"ours, {LOOKAHEAD} periods planned together, shown the demand that comes and what is left of every job",
+        _ours("libra_true_ahead", _with(lookahead=LOOKAHEAD), is_true=True),
+    ),
     PolicyKind(
         "libra_last_value",
         "ours with the last value as forecast",

@@ -42,7 +42,7 @@ _ASSUMED: Final = (
         f"arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times its full-service time after "
         "a job comes (assumed)"
     ),
-    "an eviction costs 45 s, a resize 15 s, a migration 45 s; a warm start 20 s (assumed)",
+    "an eviction is charged with a cold start, 60 to 120 s by size of model; a resize costs 15 s, a migration 45 s, a warm start 20 s (assumed)",
     "observations: log-normal spread 5 %, 3 % a period late, 2 % missing (assumed)",
 )
 
@@ -162,7 +162,7 @@ def _job(number: int, draft: _Draft, generator: np.random.Generator) -> Workload
     slack = float(generator.uniform(*_SLACK))
     return WorkloadJob(
         id=f"{number:03d}-{kind}-{model.name}",
-        preemption_cost=PreemptionCost(evict_seconds=45, resize_seconds=15, migrate_seconds=45),
+        preemption_cost=PreemptionCost(evict_seconds=model.cold_seconds, resize_seconds=15, migrate_seconds=45),
         submitted=draft.submitted,
         deadline=round(draft.submitted + slack * sum(map(_seconds, draft.steps)), 1),
         stages=declared(draft.profile, draft.stages, draft.steps),
