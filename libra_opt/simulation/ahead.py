@@ -23,6 +23,9 @@ _DIGITS: Final = 6
 _Stretch = tuple[float, int]
 """Seconds at full service, and the part."""
 
+_Walk = Sequence[tuple[float, float]]
+"""Seconds at full service, and the share of the peak that is asked for."""
+
 _Curve = tuple[tuple[float, float], ...]
 
 
@@ -88,8 +91,8 @@ def coming(plant: Plant, j: int, seconds: float, periods: int = 1) -> Future:
         peaks = [_peak([truth.demand[p][s] for _, p in way], plant) for s in stages]
         needs.append(tuple(_peak([truth.need[p][s] for _, p in way], plant) for s in stages))
         if t == 0:
-            served = partial(_served, lasting) if is_wall else _progress
-            curves = tuple(_curve([(length, _intensity(truth.demand[p][s], peaks[s])) for length, p in way], served) for s in stages)
+            served = partial(_served if is_wall else _progress, lasting)
+            curves = tuple(_curve([(length, _intensity(truth.demand[p][s], peaks[s])) for length, p in way], lasting, served) for s in stages)
             demands.append(tuple(peaks))
         else:
             demands.append(tuple(_mean([(length, truth.demand[p][s]) for length, p in way], lasting, plant) for s in stages))
@@ -148,11 +151,13 @@ def _intensity(demand: Vector, peak: Vector) -> float:
     return max((amount / most for amount, most in zip(demand, peak, strict=True) if most > 0), default=0.0)
 
 
-def _curve(way: Sequence[tuple[float, float]], served: Callable[[Sequence[tuple[float, float]], float], float]) -> _Curve:
-    """Return what is served at shares of the peak: the concave hull of what a walk through the parts comes to."""
-    if all(intensity == way[0][1] for _, intensity in way):
+def _curve(way: _Walk, lasting: float, served: Callable[[_Walk, float], float]) -> _Curve:
+    """Return what is served at shares of the peak: the concave hull of what a walk through the parts comes to; empty where that is the share itself."""
+    whole = sum(length for length, _ in way)
+    if not way or (whole >= lasting - 1e-9 and all(intensity == way[0][1] for _, intensity in way)):
         return ()
-    shares = sorted({*_SHARES, *(intensity for _, intensity in way if 0 < intensity < 1)})
+    enough = sum(length * intensity for length, intensity in way) / lasting
+    shares = sorted({*_SHARES, *(share for share in (enough, *(intensity for _, intensity in way)) if 0 < share < 1)})
     points = [(share, served(way, share)) for share in (0.0, *shares, 1.0)]
     hull: list[tuple[float, float]] = []
     for point in points:
@@ -162,10 +167,9 @@ def _curve(way: Sequence[tuple[float, float]], served: Callable[[Sequence[tuple[
     return tuple((round(share, _DIGITS), round(min(1.0, progress), _DIGITS)) for share, progress in hull)
 
 
-def _progress(way: Sequence[tuple[float, float]], share: float) -> float:
+def _progress(lasting: float, way: _Walk, share: float) -> float:
     """Return the progress of a job on its own clock, as a share of that at full service."""
-    total = sum(length for length, _ in way)
-    left, made = total, 0.0
+    left, made = lasting, 0.0
     for length, intensity in way:
         if intensity > 0 and share <= 0:
             break
@@ -175,10 +179,10 @@ def _progress(way: Sequence[tuple[float, float]], share: float) -> float:
             break
         made += length
         left -= length * slower
-    return made / total
+    return made / sum(length for length, _ in way)
 
 
-def _served(lasting: float, way: Sequence[tuple[float, float]], share: float) -> float:
+def _served(lasting: float, way: _Walk, share: float) -> float:
     """Return the work of a job on the wall clock, as a share of that of a period at the peak."""
     return sum(length * min(intensity, share) for length, intensity in way) / lasting
 

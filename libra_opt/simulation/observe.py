@@ -29,8 +29,8 @@ LONGEST: Final = 64
 
 _WHERE_SHORT: Final = 1.2
 _ALMOST: Final = 1e-9
-_EARLIER: Final = 10_000
-"""Repetitions of a job's steps are counted from here, so that those of an earlier run have a number."""
+_FIRST_STEP: Final = 1_000_000_000
+"""The number of a job's first step, so that those of an earlier run have one; it must not tell how many will come."""
 
 _DIGITS: Final = 6
 _PRIOR_SECONDS: Final = 300.0
@@ -128,7 +128,7 @@ class Observer:
         cycle, after = divmod(begins + seconds + _ALMOST, truth.seconds)
         at = truth.part_at(after)
         progress = (after - truth.phase_begins[at]) / (truth.phase_ends[at] - truth.phase_begins[at])
-        step = len(job.steps) * (_EARLIER + int(cycle)) + truth.step[at]
+        step = max(0, _FIRST_STEP + len(job.steps) * int(cycle) + truth.step[at])
         for s in range(len(job.stages)):
             used = tuple(sum(length * (truth.demand[p][s][r] + truth.need[p][s][r]) for length, p in way) / seconds for r in range(len(self._names)))
             most = {name: peak for r, name in enumerate(self._names) if (peak := max(truth.need[p][s][r] for _, p in way))}
@@ -194,8 +194,9 @@ class Observer:
     def _entry(self, period: int, done: JobPeriod, s: int, factors: npt.NDArray[np.float64] | None, place: Mapping[str, Any]) -> _Told:
         n, held = range(len(self._names)), self._held_by(done, s)
         factor = [1.0 if factors is None else float(factors[s, r]) for r in n]
-        usage = [self._measured(done.usage[s][r] * factor[r], r, held) for r in n] if done.ran > 0 and (done.progress > 0 or done.kills > 0) else None
-        most = [round(done.watermark[s][r] * factor[r] * (_WHERE_SHORT if done.short[s][r] else 1), _DIGITS) if self._memory[r] else 0.0 for r in n]
+        usage = [round(min(done.usage[s][r] * factor[r], held[r]), _DIGITS) for r in n] if done.ran > 0 and (done.progress > 0 or done.kills > 0) else None
+        seen = [_WHERE_SHORT * held[r] if done.short[s][r] and done.kills else min(done.watermark[s][r] * factor[r], held[r]) for r in n]
+        most = [round(seen[r], _DIGITS) if self._memory[r] else 0.0 for r in n]
         entry = Observation.model_validate(
             {
                 "usage": {} if usage is None else dict(zip(self._names, usage, strict=True)),
@@ -207,9 +208,6 @@ class Observer:
             }
         )
         return _Told(entry, place["phase"], tuple(max(u, m) for u, m in zip(usage or most, most, strict=True)))
-
-    def _measured(self, amount: float, r: int, held: Vector) -> float:
-        return round(amount if self._memory[r] else min(amount, held[r]), _DIGITS)
 
     def _queue(self, done: JobPeriod, s: int) -> Mapping[str, float]:
         """Return the requests an engine serves and keeps waiting: as many wait for one served as its pace leaves unserved."""
@@ -230,7 +228,7 @@ class Observer:
         p = truth.part_at(position)
         begins, ends = truth.phase_begins[p], truth.phase_ends[p]
         done = min(1.0, max(0.0, (position - begins) / (ends - begins)))
-        return (_EARLIER + int(cycle)) * len(job.steps) + truth.step[p], truth.phase[p], round(done, 3)
+        return _FIRST_STEP + int(cycle) * len(job.steps) + truth.step[p], truth.phase[p], round(done, 3)
 
     def _job(self, j: int, seconds: float, options: Options, *, is_true: bool, weigh: Callable[[float, float], float] | None) -> Job:
         job, state, now = self._workload.jobs[j], self._plant.states[j], self._plant.now
