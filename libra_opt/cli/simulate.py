@@ -58,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _listing() -> str:
     lines = ["workloads, with what --set can set (and its default):"]
     kinds: dict[str, type[Value]] = {name: kind.parameters for name, kind in WORKLOADS.items()}
-    for name, parameters in {**kinds, f"{RECORDED_WORKLOAD} (with --traces DIR)": Recorded}.items():
+    kinds[f"{RECORDED_WORKLOAD} (with --traces DIR)"] = Recorded
+    for name, parameters in kinds.items():
         lines.append(f"  {name}")
         for field, about in parameters.model_fields.items():
             default = about.get_default(call_default_factory=True)
