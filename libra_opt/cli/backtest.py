@@ -11,16 +11,17 @@ from typing import Final
 import numpy as np
 
 from libra_opt.adapters import phase_switching, series_csv
-from libra_opt.adapters.files import STANDARD_STREAM, check_writable, read_bytes, write_whole
+from libra_opt.adapters.files import STANDARD_STREAM, check_writable, write_whole
 from libra_opt.backtest import SetResult, Settings, backtest, document
 from libra_opt.cli.backtest_table import show_backtest
-from libra_opt.cli.documents import deliver, each, title
+from libra_opt.cli.documents import deliver, each
 from libra_opt.cli.parser import GENERATED, RECORDED
 from libra_opt.cli.terminal import Exit, message
+from libra_opt.cli.traces import read_document, read_parts
 from libra_opt.errors import Fault, InputError, MissingExtraError
 from libra_opt.forecast.quantiles import METHODS
 from libra_opt.forecast.statistical import STATISTICAL
-from libra_opt.recordings import Document, Recording
+from libra_opt.recordings import Recording
 
 __all__ = ["run"]
 
@@ -113,23 +114,13 @@ def _all_there(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _own(name: str) -> Recording:
-    return series_csv.convert(_read(name))
+    return series_csv.convert(read_document(name))
 
 
 def _recorded(place: Path, name: str) -> Recording:
     message(f"reading {name}")
-    documents: dict[str, list[Document]] = {}
-    faults: list[Fault] = []
-    for part, pattern in _patterns(name).items():
-        found = sorted(place.glob(pattern))
-        if not found:
-            faults.append(Fault("", f"no file {place / pattern}, which {name} needs; put it there or leave the set out with --sets"))
-        elif len(found) > 1 and part not in _many(name):
-            faults.append(Fault("", f"{' and '.join(path.name for path in found)} both are {place / pattern}; keep one of them there"))
-        else:
-            documents[part] = [_read(str(path)) for path in found]
-    if faults:
-        raise InputError(str(place), tuple(faults))
+    remedy = f"which {name} needs; put it there or leave the set out with --sets"
+    documents = read_parts(place, _patterns(name), many=_many(name), remedy=remedy)
     made: Recording = import_module(f"libra_opt.adapters.{name}").convert(documents)
     return made
 
@@ -142,14 +133,6 @@ def _patterns(name: str) -> Mapping[str, str]:
 def _many(name: str) -> tuple[str, ...]:
     many: tuple[str, ...] = getattr(import_module(f"libra_opt.adapters.{name}"), "MANY", ())
     return many
-
-
-def _read(name: str) -> Document:
-    content = read_bytes(name)
-    try:
-        return Document(title(name), content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(title(name), (Fault("", f"is not UTF-8 text ({error.reason} at byte {error.start}); convert it first"),)) from error
 
 
 def _require_matplotlib() -> None:

@@ -3,7 +3,7 @@
 import argparse
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import product
@@ -13,7 +13,9 @@ from pydantic import ValidationError
 
 from libra_opt.adapters.files import STANDARD_STREAM, read_bytes
 from libra_opt.cli.documents import title
+from libra_opt.cli.recorded import RECORDED_WORKLOAD, Recorded, read_traces
 from libra_opt.domain import Workload, read_workload
+from libra_opt.domain.base import Value
 from libra_opt.domain.faults import fault_of
 from libra_opt.errors import Fault, InputError
 from libra_opt.experiments.cell import Cell
@@ -31,6 +33,9 @@ _MOST_CELLS: Final = 1_000_000
 _PERIOD_LIMITS: Final = (0.001, 1e6)
 
 
+Source = Callable[[int, Mapping[str, object]], Workload]
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """What is crossed.
@@ -41,15 +46,15 @@ class Grid:
         Name of a kind, or of a document.
     settings
         Parameters of the kind, one mapping per combination.
-    given, digest
-        The document and its digest, where it is one.
+    source, digest
+        Makes the workload of a seed and a setting where no worker can make it from its name, and what it is made from.
     policies, seeds, periods
         Who, which seeds, and which periods in seconds.
     """
 
     workload: str
     settings: tuple[Mapping[str, object], ...]
-    given: Workload | None
+    source: Source | None
     digest: str
     policies: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -86,15 +91,17 @@ def grid_of(arguments: argparse.Namespace, *, is_sweep: bool, faults: Sequence[F
         With everything that is wrong with it.
     """
     faults = list(faults)
-    given, digest = (None, "") if arguments.workload is None else _document(arguments.workload, faults)
-    kind = arguments.workload if given is None and arguments.workload in WORKLOADS else None
+    name = arguments.workload
+    source, digest = (None, "") if name is None or name in WORKLOADS else _source(name, arguments.traces, faults)
     values = _parameters(arguments.set or (), faults, is_sweep=is_sweep)
-    if given is not None and values:
+    if name in WORKLOADS or name == RECORDED_WORKLOAD:
+        if name in WORKLOADS and arguments.traces is not None:
+            faults.append(Fault("--traces", f"is for the workload {RECORDED_WORKLOAD!r}, and {name!r} is generated; leave it out"))
+    elif values and name is not None:
         faults.append(Fault("--set", "sets parameters of generated workloads, and this is a document; change it in there"))
     settings = tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
-    if kind is not None:
-        for setting in settings:
-            _check_parameters(kind, setting, faults)
+    for setting in settings:
+        _check_parameters(name, setting, faults)
     policies = _policies(arguments.policies, faults)
     seeds = seeds_of(arguments.seeds, faults)
     periods = _periods(arguments, faults, is_sweep=is_sweep)
@@ -102,11 +109,10 @@ def grid_of(arguments: argparse.Namespace, *, is_sweep: bool, faults: Sequence[F
         faults.append(Fault("", f"asks for more than {_MOST_CELLS:,} cells; ask for fewer"))
     if faults:
         raise InputError("the command line", tuple(dict.fromkeys(faults)))
-    name = title(arguments.workload)
     if not periods:
-        example = given if given is not None else make(name, seeds[0], **settings[0])
+        example = make(name, seeds[0], **settings[0]) if source is None else source(seeds[0], settings[0])
         periods = (example.period_seconds,)
-    return Grid(name, settings, given, digest, policies, seeds, periods)
+    return Grid(title(name), settings, source, digest, policies, seeds, periods)
 
 
 def tasks_of(grid: Grid, *, timelines: str = "none") -> list[Task]:
@@ -120,21 +126,22 @@ def tasks_of(grid: Grid, *, timelines: str = "none") -> list[Task]:
         Of which runs a timeline is kept: ``none``, the ``first`` seed and period of every policy and setting, or ``all``.
     """
     tasks = []
-    for seed, setting, period, policy in product(grid.seeds, grid.settings, grid.periods, grid.policies):
-        is_first = seed == grid.seeds[0] and period == grid.periods[0]
-        keep = policy != BOUND and (timelines == "all" or (timelines == "first" and is_first))
-        cell = Cell.model_validate(
-            {"workload": grid.workload, "parameters": setting, "digest": grid.digest, "policy": policy, "seed": seed, "period_seconds": period}
-        )
-        tasks.append(Task(cell, grid.given, keep))
+    for seed, setting in product(grid.seeds, grid.settings):
+        workload = None if grid.source is None else grid.source(seed, setting)
+        for period, policy in product(grid.periods, grid.policies):
+            is_first = seed == grid.seeds[0] and period == grid.periods[0]
+            keep = policy != BOUND and (timelines == "all" or (timelines == "first" and is_first))
+            cell = Cell.model_validate(
+                {"workload": grid.workload, "parameters": setting, "digest": grid.digest, "policy": policy, "seed": seed, "period_seconds": period}
+            )
+            tasks.append(Task(cell, workload, keep))
     return tasks
 
 
 def parameters_of(kind: str, given: Sequence[str], faults: list[Fault]) -> dict[str, object]:
     """Return the parameters of one workload, each with its one value; what is wrong with them is entered in `faults`."""
     setting = {name: values[0] for name, values in _parameters(given, faults, is_sweep=False).items()}
-    if kind in WORKLOADS:
-        _check_parameters(kind, setting, faults)
+    _check_parameters(kind, setting, faults)
     return setting
 
 
@@ -182,15 +189,24 @@ def _value(text: str) -> object:
         return text
 
 
-def _document(name: str, faults: list[Fault]) -> tuple[Workload | None, str]:
-    """Return the document of that name and its digest; None for a kind."""
-    if name in WORKLOADS:
-        return None, ""
+def _source(name: str, traces: str | None, faults: list[Fault]) -> tuple[Source | None, str]:
+    """Return where a workload that is no generated kind comes from, and the digest of that."""
+    if name == RECORDED_WORKLOAD:
+        if traces is None:
+            faults.append(Fault("--traces", f"is missing; {RECORDED_WORKLOAD!r} is made from traces, name the directory that holds a directory per source"))
+            return None, ""
+        found = read_traces(traces)
+        return found.workload, found.digest
+    if traces is not None:
+        faults.append(Fault("--traces", f"is for the workload {RECORDED_WORKLOAD!r}; leave it out"))
     if name != STANDARD_STREAM and not re.search(r"[./\\]", name):
-        faults.append(Fault("WORKLOAD", f"{name!r} is no workload; choose one of {', '.join(WORKLOADS)}, or name a file such as ./{name}.json"))
+        faults.append(
+            Fault("WORKLOAD", f"{name!r} is no workload; choose one of {', '.join((*WORKLOADS, RECORDED_WORKLOAD))}, or name a file such as ./{name}.json")
+        )
         return None, ""
     content = read_bytes(name)
-    return read_workload(content, title(name)), f"sha256:{sha256(content).hexdigest()}"
+    document = read_workload(content, title(name))
+    return lambda _seed, _setting: document, f"sha256:{sha256(content).hexdigest()}"
 
 
 def _parameters(given: Sequence[str], faults: list[Fault], *, is_sweep: bool) -> dict[str, list[object]]:
@@ -208,8 +224,10 @@ def _parameters(given: Sequence[str], faults: list[Fault], *, is_sweep: bool) ->
     return values
 
 
-def _check_parameters(kind: str, setting: Mapping[str, object], faults: list[Fault]) -> None:
-    parameters = WORKLOADS[kind].parameters
+def _check_parameters(kind: str | None, setting: Mapping[str, object], faults: list[Fault]) -> None:
+    if kind is None or kind not in (*WORKLOADS, RECORDED_WORKLOAD):
+        return
+    parameters: type[Value] = Recorded if kind == RECORDED_WORKLOAD else WORKLOADS[kind].parameters
     try:
         parameters.model_validate(setting)
     except ValidationError as error:

@@ -40,7 +40,7 @@ series are used. A FILE holds comma-separated lines of series,period,value and, 
 """
 
 _SIMULATE = """\
-Run policies on the same simulated jobs and compare them: same workload, same noise, same rules, seed by seed. WORKLOAD is generated, or a document
+Run policies on the same simulated jobs and compare them: same workload, same noise, same rules, seed by seed. WORKLOAD is generated, `recorded`, or a document
 (`libra-opt workload` makes one; `-` is standard input).
 """
 
@@ -180,6 +180,7 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policies", default="static_best,libra,bound", metavar="NAME,..", help="which policies; see `simulate --list` (default: %(default)s)")
     parser.add_argument("--seeds", default="1-4", metavar="LIST", help="seeds of workload and noise, such as 1-8 or 1,3 (default: %(default)s)")
     parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter of the generated workload; may be repeated")
+    parser.add_argument("--traces", metavar="DIR", help="for the workload `recorded`: directory of traces, one directory per source in it")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes run at a time (default: %(default)s)")
     _add_comparison(parser)
 
@@ -218,6 +219,7 @@ def _add_workload(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="a generated workload; see `simulate --list`")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the generator (default: %(default)s)")
     parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter of the workload; may be repeated")
+    parser.add_argument("--traces", metavar="DIR", help="for `recorded`: directory of traces, one directory per source in it")
     _add_output(parser)
 
 

@@ -9,9 +9,11 @@ from rich.console import Console
 
 from libra_opt.adapters.files import STANDARD_STREAM, check_writable
 from libra_opt.cli.grid import grid_of, process_faults, tasks_of
+from libra_opt.cli.recorded import RECORDED_WORKLOAD, Recorded
 from libra_opt.cli.running import run_tasks
 from libra_opt.cli.simulate_table import show_groups
 from libra_opt.cli.terminal import Exit, message, result
+from libra_opt.domain.base import Value
 from libra_opt.experiments.cell import Result
 from libra_opt.experiments.storage import as_lines, check_results_file, write_results
 from libra_opt.experiments.summary import MEANINGS, groups
@@ -55,9 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _listing() -> str:
     lines = ["workloads, with what --set can set (and its default):"]
-    for name, kind in WORKLOADS.items():
+    kinds: dict[str, type[Value]] = {name: kind.parameters for name, kind in WORKLOADS.items()}
+    kinds[f"{RECORDED_WORKLOAD} (with --traces DIR)"] = Recorded
+    for name, parameters in kinds.items():
         lines.append(f"  {name}")
-        for field, about in kind.parameters.model_fields.items():
+        for field, about in parameters.model_fields.items():
             default = about.get_default(call_default_factory=True)
             shown = f"{len(default)} of them, as JSON" if isinstance(default, tuple) else default
             lines.append(f"      {field}={shown}")

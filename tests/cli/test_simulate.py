@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +87,9 @@ def test_workload_is_a_document_that_simulate_takes(capsys, place):
         (("simulate", "agentic", "--set", "load=much", "--set", "gang=loose", "--set", "x=1"), ["--set load", "--set gang", "--set x: unknown field"]),
         (("simulate", "agentic", "--set", "load=1,2"), ["several values"]),
         (("simulate", "agentic", "--set", "load", "--set", "cards=8", "--set", "cards=16"), ["'load' is not NAME=VALUE", "set twice"]),
+        (("simulate", "recorded"), ["--traces: is missing"]),
+        (("workload", "recorded", "--set", "load=0"), ["--traces: is missing", "--set load"]),
+        (("simulate", "four_jobs", "--traces", "."), ["'four_jobs' is generated"]),
         (("simulate", "four_jobs", "--against", "nobody"), ["--against: 'nobody'"]),
         (("simulate", "four_jobs", "--record", "runs.txt"), ["does not say the format"]),
         (("simulate", "four_jobs", "--json", "no/out.jsonl"), ["there is no directory"]),
@@ -101,6 +105,23 @@ def test_bad_call_names_every_fault_and_does_nothing(capsys, place, argv, says):
         assert part in told.err
     assert told.out == ""
     assert list(place.iterdir()) == []
+
+
+def test_recorded_workload_is_composed_from_traces_and_named_by_what_is_missing(capsys, place):
+    pytest.importorskip("libra_opt.adapters.recorded_workload")
+    told = run(capsys, "simulate", "recorded", "--traces", ".", code=2)
+    assert "which the recorded workload needs" in told.err
+    traces = Path(__file__).parents[2].parent / "shared" / "traces"
+    if not traces.is_dir():
+        pytest.skip("no recorded traces beside the repository")
+    run(capsys, "workload", "recorded", "--traces", str(traces), "--set", "load=0.5", "--set", "cards=16", "--seed", "2", "-o", "w.json")
+    made = read_workload((place / "w.json").read_bytes())
+    assert made.about.synthetic is False
+    assert made.about.assumed
+    shown = run(
+        capsys, "simulate", "recorded", "--traces", str(traces), "--set", "load=0.5", "--set", "cards=16", "--seeds", "2", "--policies", "equal_split"
+    ).out
+    assert "recorded, cards 16, load 0.5 (recorded)" in shown
 
 
 def test_document_is_not_changed_from_the_command_line(capsys):
