@@ -101,11 +101,21 @@ class OwnCourse:
         Seconds of running to its end; infinite if it is stopped for ever by want of memory or of a resource, or ends after the horizon.
     marks, worth
         Seconds of running at which finished work grows, ascending, and the finished work from then on.
+    time, ends
+        Seconds of running, and of full service, from the beginning of the steps to the ends of the parts that it passes, first 0.
     """
 
     seconds: float
     marks: tuple[float, ...]
     worth: tuple[float, ...]
+    time: tuple[float, ...]
+    ends: tuple[float, ...]
+
+    def like(self, other: "OwnCourse", ran: float) -> float:
+        """Return how many seconds of running come as far as so many under another holding."""
+        cycle = int(ran // other.time[-1]) if other.time[-1] > 0 and len(other.time) == len(self.time) else 0
+        within = float(np.interp(ran - cycle * other.time[-1], other.time, other.ends))
+        return cycle * self.time[-1] + float(np.interp(within, self.ends, self.time))
 
     def end(self, begins: float, ran: float, served: float) -> float:  # noqa: ARG002
         """Return how many seconds of running are left."""
@@ -145,7 +155,8 @@ def _own(job: WorkloadJob, demand: Demand, pace: _Floats, horizon: float) -> Own
             before = marks < end
             total = min(job.work, float(work[-1]) if not job.repeats else job.work)
             marks, worth = np.append(marks[before], end), np.append(worth[before], total)
-    return OwnCourse(end, tuple(marks.tolist()), tuple(worth.tolist()))
+    ends = (0.0, *truth.ends[:n_passed])
+    return OwnCourse(end, tuple(marks.tolist()), tuple(worth.tolist()), tuple(time.tolist()), ends)
 
 
 def _reached(target: float, work: _Floats, time: _Floats, cycles: int) -> float:

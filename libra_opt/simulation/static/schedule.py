@@ -283,9 +283,17 @@ class _Evaluation:
 
     def _start(self, j: int, cells: Cells, now: float) -> None:
         problem, run, job = self.problem, self.runs[j], self.problem.workload.jobs[j]
-        is_warm = run.stopped_at is not None and now - run.stopped_at <= job.restart.warm_within_seconds
-        run.begins = now + (job.restart.warm_seconds if is_warm else job.restart.cold_seconds)
-        run.cells, run.course = cells, problem.course(j, cells)
+        if run.stopped_at == now:  # it did not fit where it was, and sits elsewhere without having waited: it migrates, or stays after all
+            has_moved = any(old != new and any(row) for (old, row), (new, _) in zip(run.cells, cells, strict=True))
+            pause = max(0.0, run.begins - now) + (job.preemption_cost.migrate_seconds if has_moved else 0.0)
+        else:
+            is_warm = run.stopped_at is not None and now - run.stopped_at <= job.restart.warm_within_seconds
+            pause = job.restart.warm_seconds if is_warm else job.restart.cold_seconds
+        run.begins = now + pause
+        course = problem.course(j, cells)
+        if isinstance(run.course, OwnCourse) and isinstance(course, OwnCourse) and run.course is not course:
+            run.ran = course.like(run.course, run.ran)  # it goes on at another speed
+        run.cells, run.course = cells, course
         run.ends = run.begins + run.course.end(run.begins - job.submitted, run.ran, run.served)
         self.waiting.discard(j)
         self.running[j] = None

@@ -56,3 +56,30 @@ def test_packed_amounts_decide_as_separate_ones(workload: Workload, seed: int):
     packed, general = problem.evaluate(reservation), problem.evaluate_by_events(reservation)
     assert packed.finished_work == pytest.approx(general.finished_work)
     assert packed.score == pytest.approx(general.score)
+
+
+def test_job_that_moves_to_slower_cards_goes_on_from_where_it_was():
+    step = {"parts": [{"seconds": 50, "use": {"main": {"gpu": 2}}}, {"seconds": 40, "use": {"main": {"gpu": 1}}}]}
+    workload = Workload.model_validate(
+        {
+            "horizon_seconds": 600,
+            "resources": ({"name": "gpu"},),
+            "pools": ({"name": "fast", "capacity": {"gpu": 2}}, {"name": "slow", "capacity": {"gpu": 2}}),
+            "jobs": (
+                {
+                    "id": "a",
+                    "stages": ({"pools": {"fast": 1.0, "slow": 0.5}, "request": {"gpu": 2}},),
+                    "steps": (step, step, step),
+                    "restart": {"cold_seconds": 10},
+                    "preemption_cost": {"migrate_seconds": 20},
+                },
+            ),
+            "changes": ({"at_seconds": 120, "pool": "fast", "capacity": {}},),
+        }
+    )
+    problem = Problem(workload, PERIOD)
+    shaper = Shaper(problem.ledger, 0, workload.jobs[0], problem.demands[0], 600)
+    reservation = Reservation((shaper.ladder()[-1],), (0,), backfill=True)
+    _agrees(workload, problem, reservation)
+    # 110 s of running on fast cards (a step, and 20 s of the next), 20 s to migrate, then half the pace where it can use both cards
+    assert problem.evaluate(reservation).done_at == pytest.approx([120 + 20 + 60 + 40 + 100 + 40])
