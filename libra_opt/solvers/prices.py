@@ -29,7 +29,7 @@ from libra_opt.solvers.steps import reach, step
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["dual_prices"]
+__all__ = ["dual_prices", "sharpened"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -49,9 +49,9 @@ _TEMPERATURES = (0.05,)
 _WHOLE_TEMPERATURES, _OPEN_TEMPERATURES = (0.1, 0.02, 0.004), (0.01,)
 """Of a sample, of all jobs where there are few, and of the jobs that are open."""
 
-_FEW_WIDTHS, _OPEN_WIDTHS = (0.25,), (0.35, 0.2)
-"""How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, and of many, one pass after the other, where the sample
-has `_SAMPLE` jobs; less where it has more, as its error falls."""
+_FEW_WIDTH, _OPEN_WIDTHS = 0.25, (0.35, 0.12)
+"""How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, and of many, one pass after the other, the second on the
+fine grid, where the sample has `_SAMPLE` jobs; less where it has more, as its error falls."""
 
 _MOST_OPEN, _MOST_OPEN_CELLS = 60_000, 400_000
 """How many jobs and cells are open at most."""
@@ -61,13 +61,28 @@ _STEPS = 30
 
 def dual_prices(program: Program) -> Prices:
     """Return prices that come near the least bound on tier 4 among plans that spend nothing of tiers 1 to 3."""
-    jobs, weights = _sample(program, max(_SAMPLE, program.n_jobs // _PER_SAMPLED))
+    jobs, weights = _sample(program, _sample_size(program))
     dual = Dual(_small(program, jobs, weights), weights)
     prices = dual.rows.prices(_descend(dual, dual.rows.start(), _TEMPERATURES if len(jobs) < program.n_jobs else _WHOLE_TEMPERATURES))
-    priced = price_out(program, prices, NOTHING_SPENT)
-    for width in _FEW_WIDTHS if program.n_jobs <= _FEW else _OPEN_WIDTHS:
-        prices, priced = _among_open(program, prices, priced, width * min(1.0, (_SAMPLE / len(jobs)) ** 0.25))
-    return prices
+    width = _FEW_WIDTH if program.n_jobs <= _FEW else _OPEN_WIDTHS[0]
+    return _among_open(program, prices, price_out(program, prices, NOTHING_SPENT), width * min(1.0, (_SAMPLE / len(jobs)) ** 0.25))[0]
+
+
+def sharpened(program: Program, prices: Prices, priced: Priced) -> tuple[Prices, Priced]:
+    """Return prices nearer to the least bound, and all bundles at them; the same ones where there are few jobs, as a linear program follows.
+
+    Parameters
+    ----------
+    prices, priced
+        From `dual_prices`, on a coarser grid perhaps, and all bundles at them.
+    """
+    if program.n_jobs <= _FEW:
+        return prices, priced
+    return _among_open(program, prices, priced, _OPEN_WIDTHS[1] * min(1.0, (_SAMPLE / _sample_size(program)) ** 0.25))
+
+
+def _sample_size(program: Program) -> int:
+    return max(_SAMPLE, program.n_jobs // _PER_SAMPLED)
 
 
 def _sample(program: Program, n: int) -> tuple[_Indices, _Floats]:

@@ -23,6 +23,7 @@ from libra_opt.solvers.guarantees import honour
 from libra_opt.solvers.highs import Optimum
 from libra_opt.solvers.lagrangian import Priced, price_out
 from libra_opt.solvers.master import master
+from libra_opt.solvers.prices import sharpened
 from libra_opt.solvers.rounding import fill
 from libra_opt.solvers.solution import Limits
 from libra_opt.solvers.steps import reach, step
@@ -78,7 +79,8 @@ def first_plan(program: Program, prices: Prices, options: Options) -> Found:
     fine, gap = program, options.gap
     if not program.bundles.is_whole:
         fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.worth))
-    priced, choice, undived = price_out(fine, prices, NOTHING_SPENT), None, None
+    prices, priced = sharpened(fine, prices, price_out(fine, prices, NOTHING_SPENT))
+    choice, undived = None, None
     fewest = _PER_ROW * _n_rows(program)
     for margin, n_jobs, n_cells in ((_CORES[0][0], min(fewest, _CORES[0][1]), min(6 * fewest, _CORES[0][2])), *_CORES[1:]):
         opened = _open(fine, prices, priced, margin, n_jobs + program.n_jobs // _PER_CORE, n_cells + 6 * program.n_jobs // _PER_CORE)
