@@ -40,10 +40,7 @@ class PolicyKind:
     make: Make
 
 
-_AHEAD: Final = 6
-"""How many periods are planned together where ours looks ahead."""
-
-OURS: Final = Options(forecast=ForecastOptions(need="own_step"))
+OURS: Final = Options(gap=0.01, effort=0.5, hold_periods=2, forecast=ForecastOptions(need="own_step"))
 """What ours asks for in every state, unless its line below says otherwise; feedback then tunes it."""
 
 AT_REST: Final = planning(OURS, Setpoint())
@@ -114,8 +111,6 @@ _KINDS: Final = (
     PolicyKind("libra", "ours: forecast, plan, feedback", _ours("libra")),
     PolicyKind("libra_no_feedback", "ours without feedback and ageing, held where feedback begins", _without_feedback("libra_no_feedback")),
     PolicyKind("libra_true", "ours, shown the demand that comes: what a perfect forecast would be worth", _ours("libra_true", is_true=True)),
-    PolicyKind("libra_ahead", f"ours, planning {_AHEAD} periods and committing the first", _ours("libra_ahead", _with(lookahead=_AHEAD))),
-    PolicyKind("libra_true_ahead", "the same, shown the demand that comes", _ours("libra_true_ahead", _with(lookahead=_AHEAD), is_true=True)),
     PolicyKind(
         "libra_ahead",
         f"ours, {LOOKAHEAD} periods planned together by forecasts of each",
