@@ -16,7 +16,7 @@ from libra_opt.errors import Fault, InputError
 from libra_opt.recordings.rollouts import Trajectory, read_phase_ratios, read_trajectories
 from libra_opt.recordings.table import Document
 
-__all__ = ["MANY", "OPTIONAL", "PATTERNS", "recorded_workload"]
+__all__ = ["ASSUMED", "MANY", "OPTIONAL", "PATTERNS", "recorded_workload"]
 
 PATTERNS: Final = {
     "arrivals": "philly2017/philly*.csv*",
@@ -57,6 +57,8 @@ _ASSUMED: Final = (
     "load: the cards that all would use in the mean over the horizon if each were served in full as soon as it comes, over the cards there are",
     "observations: log-normal spread 5 %, 3 % a period late, 2 % missing",
 )
+ASSUMED: Final = (*_ASSUMED, *TRAINING_ASSUMED, *PODS_ASSUMED, *SERVICES_ASSUMED, CLUSTER_ASSUMED, f"pods and services have {_PART_SHARE:.0%} of the load each")
+"""What is assumed where every part is given."""
 
 
 def recorded_workload(
