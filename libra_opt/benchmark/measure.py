@@ -5,7 +5,7 @@ import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TypeVar
 
 from libra_opt.allocate import allocate
@@ -50,7 +50,9 @@ def measure(document: bytes) -> Measurement:
     state = read_state(document)
     n_jobs, n_stages, asked_gap = len(state.jobs), len(state.ledger.lo), state.options.gap
     gc.collect()
+    cpu_start = process_time()
     whole_seconds, plan = timed(lambda: allocate(state))
+    cpu_seconds = process_time() - cpu_start
     peak = peak_mib()
     certificate = plan.certificate
     text = write(plan)
@@ -59,6 +61,7 @@ def measure(document: bytes) -> Measurement:
         n_jobs=n_jobs,
         n_stages=n_stages,
         whole_seconds=whole_seconds,
+        cpu_seconds=cpu_seconds,
         phases=phases,
         status=certificate.status,
         objective=certificate.objective,

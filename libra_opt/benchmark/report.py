@@ -25,6 +25,7 @@ class Summary(Value):
     n_runs: Natural
     n_failed: Natural
     whole_seconds: Spread | None = None
+    cpu_seconds: Spread | None = None
     phases: FrozenMapping[str, Spread] = FrozenMapping()
     gap: Spread | None = None
     peak_mib: Spread | None = None

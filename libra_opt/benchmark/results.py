@@ -109,8 +109,8 @@ class Measurement(Value):
     ----------
     n_jobs, n_stages
         Size of the state.
-    whole_seconds
-        `allocate` from a state in memory.
+    whole_seconds, cpu_seconds
+        `allocate` from a state in memory: wall clock, and time on the processor, which other work on the machine stretches less.
     phases
         Of a second pass over the same document, layer by layer.
     status, objective, bound, gap, tiers
@@ -126,6 +126,7 @@ class Measurement(Value):
     n_jobs: Natural
     n_stages: Natural
     whole_seconds: NonNegative
+    cpu_seconds: NonNegative
     phases: Phases
     status: str
     objective: float

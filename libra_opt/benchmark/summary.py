@@ -56,6 +56,7 @@ def _summary(label: str, n_jobs: int, runs: Sequence[Run]) -> Summary:
         n_runs=len(runs),
         n_failed=len(runs) - len(measured),
         whole_seconds=_spread(one.whole_seconds for one in measured),
+        cpu_seconds=_spread(one.cpu_seconds for one in measured),
         phases=FrozenMapping({phase: _spread(getattr(one.phases, phase) for one in measured) for phase in PHASES}),
         gap=_spread(one.gap for one in measured),
         peak_mib=_spread(one.peak_mib for one in measured),

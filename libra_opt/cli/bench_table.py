@@ -52,13 +52,14 @@ def _whole(summaries: Sequence[Summary]) -> Table:
     table = _table(
         "Whole calls (median, least and most over the seeds)",
         ("family",),
-        ("jobs", "runs", "seconds", "least", "most", "gap %", "worst %", "peak MiB", "status"),
+        ("jobs", "runs", "seconds", "least", "most", "cpu", "gap %", "worst %", "peak MiB", "status"),
     )
     for one in summaries:
         failed = f" ({one.n_failed} failed)" if one.n_failed else ""
         status = _shortened("; ".join(one.statuses))
         seconds, gap = one.whole_seconds, one.gap
         cells = [f"{seconds.median:.3f}", f"{seconds.least:.3f}", f"{seconds.most:.3f}"] if seconds is not None else [_NONE] * 3
+        cells.append(_median(one.cpu_seconds, 3))
         cells += [f"{100 * gap.median:.4f}", f"{100 * gap.most:.4f}"] if gap is not None else [_NONE] * 2
         cells += [_median(one.peak_mib, 0), status]
         table.add_row(Text(printable(one.label)), f"{one.n_jobs:,}", f"{one.n_runs}{failed}", *(Text(cell) for cell in cells))

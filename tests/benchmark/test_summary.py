@@ -16,6 +16,7 @@ def run(n_jobs, seed, seconds, *, outcome="done", message=""):
         n_jobs=n_jobs,
         n_stages=n_jobs,
         whole_seconds=seconds,
+        cpu_seconds=seconds / 2,
         phases=PHASES,
         status="within_gap",
         objective=200.0,
@@ -32,6 +33,7 @@ def run(n_jobs, seed, seconds, *, outcome="done", message=""):
 def test_median_and_ends_are_over_the_seeds():
     (summary,) = summarise([run(100, 0, 3.0), run(100, 1, 1.0), run(100, 2, 1.5)])
     assert (summary.whole_seconds.median, summary.whole_seconds.least, summary.whole_seconds.most) == (1.5, 1.0, 3.0)
+    assert summary.cpu_seconds.median == 0.75
     assert summary.phases["write"].median == 0.5
 
 
