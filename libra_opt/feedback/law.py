@@ -84,8 +84,8 @@ class Law(Value):
 
     filter_rate: Annotated[float, Real(0.01, 1)] = 0.3
     least_drift: Annotated[float, Real(1e-6, 1)] = 0.01
-    lost: Band = Band(low=0.01, high=0.04)
-    moved: Band = Band(low=0.1, high=0.4)
+    lost: Band = Band(low=0.04, high=0.16)
+    moved: Band = Band(low=0.25, high=1)
     delay: Band = Band(low=300, high=1200)
     stale: Band = Band(low=0.02, high=0.08)
     price_gain: _Gain = 0.1

@@ -21,7 +21,7 @@ def after_step(plant, n_late, n_periods=200):
     """Return the prices from the step on, and the churn of the plant at each; the outcome is seen `n_late` periods late."""
     setpoint, late = Setpoint(), []
     for _ in range(20):
-        setpoint = adapt(setpoint, at_work(n_running=N_RUNNING, lost_seconds=0.02 * N_RUNNING * 60))
+        setpoint = adapt(setpoint, at_work(n_running=N_RUNNING, lost_seconds=0.08 * N_RUNNING * 60))
     assert setpoint.move_price == 0.5
     prices, churns = [], []
     for _ in range(n_periods):
@@ -35,8 +35,8 @@ def after_step(plant, n_late, n_periods=200):
 
 
 PLANTS = {
-    **{f"elasticity {eta}": lambda price, eta=eta: churn_of(price / 0.5, 0.24, eta) for eta in (1.5, 2.0, 2.5)},
-    "gains fall off exponentially": lambda price: 0.6 * math.exp(-price / 0.5),
+    **{f"elasticity {eta}": lambda price, eta=eta: churn_of(price / 0.5, 0.96, eta) for eta in (1.5, 2.0, 2.5)},
+    "gains fall off exponentially": lambda price: 2.4 * math.exp(-price / 0.5),
 }
 """Six times what the band allows, at the price before the step."""
 
@@ -55,13 +55,13 @@ def test_step_settles_inside_the_dead_band_and_stays(plant, n_late):
 @pytest.mark.parametrize("n_late", [0, 1])
 def test_plant_beyond_the_argument_still_settles(n_late):
     """Elasticity 6: more than one answer may be needed, but the swing dies out."""
-    prices, churns = after_step(lambda price: churn_of(price / 0.5, 0.24, 6), n_late)
+    prices, churns = after_step(lambda price: churn_of(price / 0.5, 0.96, 6), n_late)
     assert len(set(prices[100:])) == 1
     assert churns[-1] < LAW.lost.high
 
 
 def test_step_down_leaves_the_price_until_something_asks_for_less():
-    prices, _ = after_step(lambda price: churn_of(price / 0.5, 0.001, 1.5), 0)
+    prices, _ = after_step(lambda price: churn_of(price / 0.5, 0.004, 1.5), 0)
     assert set(prices) == {0.5}
 
 
@@ -76,7 +76,7 @@ def test_noise_inside_the_band_moves_nothing_and_noise_about_a_step_stays_bounde
     dice = np.random.default_rng(seed)
     setpoint, prices = Setpoint(), []
     for t in range(400):
-        restlessness = 0.02 if t < 100 else 0.1
+        restlessness = 0.08 if t < 100 else 0.4
         churn = churn_of(setpoint.move_price / 0.5, restlessness, 1.5) * dice.gamma(4, 0.25)
         setpoint = adapt(setpoint, at_work(n_running=N_RUNNING, lost_seconds=churn * N_RUNNING * 60))
         prices.append(setpoint.move_price)
@@ -125,7 +125,7 @@ def test_queue_that_the_price_can_shorten_settles():
 
 
 def test_calm_after_the_step_keeps_the_price_it_found():
-    setpoint = settled(Setpoint(), at_work(lost_seconds=60.0, n_preemptions=2), 6)
+    setpoint = settled(Setpoint(), at_work(lost_seconds=240.0, n_preemptions=8), 6)
     raised = settled(setpoint, CALM, 20).move_price
     assert raised > 0.5
     assert settled(setpoint, CALM, 200).move_price == raised
