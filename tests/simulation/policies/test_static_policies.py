@@ -64,7 +64,7 @@ def test_reservation_holds_the_maximum_whatever_is_used():
 
 
 @pytest.mark.parametrize(("backfill", "expected"), [(False, {0: 6}), (True, {0: 6, 2: 2})])
-def test_backfill_lets_a_small_job_pass(backfill: bool, expected: dict[int, float]):
+def test_backfill_lets_a_small_job_pass(*, backfill: bool, expected: dict[int, float]):
     jobs = [_job(6, 600, max_quota={"gpu": 6}), _job(4, 100, max_quota={"gpu": 4}), _job(2, 600, max_quota={"gpu": 2})]
     assert _cards(simulate(_workload(jobs), Reserving(backfill=backfill)), 2) == expected
 

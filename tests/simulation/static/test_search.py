@@ -46,7 +46,7 @@ def _gated(run: Run) -> float:
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_firm_gang_is_never_left_idle_or_killed(waits: bool):
+def test_firm_gang_is_never_left_idle_or_killed(*, waits: bool):
     workload = _gangs(waits=waits)
     fixed = search_static(workload, effort=1500)
     assert all(quota is None or quota[0][0] >= FIRM for quota in fixed.quotas)
