@@ -63,7 +63,7 @@ def _reservation(size: Literal["request", "maximum"], *, backfill: bool) -> Make
 
 
 LOOKAHEAD: Final = 4
-"""How many periods the policies that look ahead plan together."""
+"""How many periods the policies that look ahead plan together; to a smaller gap, as what is gained by it is small in each period."""
 
 
 def _static_best(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
@@ -114,12 +114,12 @@ _KINDS: Final = (
     PolicyKind(
         "libra_ahead",
         f"ours, {LOOKAHEAD} periods planned together by forecasts of each",
-        _ours("libra_ahead", _with(lookahead=LOOKAHEAD)),
+        _ours("libra_ahead", _with(lookahead=LOOKAHEAD, gap=0.001, effort=2)),
     ),
     PolicyKind(
         "libra_true_ahead",
         f"ours, {LOOKAHEAD} periods planned together, shown the demand that comes and what is left of every job",
-        _ours("libra_true_ahead", _with(lookahead=LOOKAHEAD), is_true=True),
+        _ours("libra_true_ahead", _with(lookahead=LOOKAHEAD, gap=0.001, effort=2), is_true=True),
     ),
     PolicyKind(
         "libra_last_value",
