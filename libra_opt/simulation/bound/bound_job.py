@@ -1,4 +1,4 @@
-"""One job as the relaxation sees it: its truth, what its parts take at least, when it could begin, and which pools its stages are bound to."""
+"""One job as the relaxation sees it: its truth, what its parts take at least, and when it could begin."""
 
 from dataclasses import dataclass
 
@@ -19,12 +19,9 @@ class BoundJob:
         The job, its parts, and what each takes at least.
     start
         Seconds on the simulated clock at which it could begin to make progress: at the first period after it came, when it has started cold.
-    bound_to
-        Per stage, the pools it may use.
     """
 
     job: WorkloadJob
     truth: Truth
     prices: tuple[Price, ...]
     start: float
-    bound_to: tuple[frozenset[str], ...]

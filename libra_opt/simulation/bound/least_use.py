@@ -6,7 +6,7 @@ all paces it can reach is the price of the part: the demand itself where some wh
 holds. Speeds and memory per card are the best of the pools that a stage may use, so that no placing is cheaper.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf
 from typing import Final
@@ -30,7 +30,7 @@ class Price:
     pace
         The fastest it can be done, 0..1; 0 where it never can.
     use
-        Per stage, unit-seconds of every resource per second at full service.
+        Per set of pools, unit-seconds of every resource per second at full service, of the stages that are bound to it.
     """
 
     pace: float
@@ -49,13 +49,22 @@ class _Limits:
 
 
 class Pricing:
-    """Prices the parts of the jobs of one workload."""
+    """Prices the parts of the jobs of one workload.
+
+    Attributes
+    ----------
+    sets
+        The sets of pools whose capacity is shared: all of them, and every one that some stage is bound to.
+    """
 
     def __init__(self, workload: Workload) -> None:
         self._resources = workload.resources
         names = [resource.name for resource in workload.resources]
         self._cards = names.index(CARDS) if CARDS in names else -1
         self._memory = names.index(CARD_MEMORY) if CARD_MEMORY in names else -1
+        self._names = frozenset(pool.name for pool in workload.pools)
+        bound = {frozenset(stage.pools) for job in workload.jobs for stage in job.stages if stage.pools is not None}
+        self.sets = tuple(sorted({self._names, *bound}, key=sorted))
         self._most: dict[str, Vector] = {}
         for name, capacity in [*((p.name, p.capacity) for p in workload.pools), *((c.pool, c.capacity) for c in workload.changes)]:
             known = self._most.get(name, (0.0,) * len(names))
@@ -68,20 +77,22 @@ class Pricing:
     def prices(self, job: WorkloadJob, truth: Truth) -> list[Price]:
         """Return the price of every part of a job."""
         limits = [self._limits(stage) for stage in job.stages]
+        bound_to = [self._pools(stage) for stage in job.stages]
         known: dict[tuple[tuple[Vector, ...], tuple[Vector, ...]], Price] = {}
         found = []
         for key in zip(truth.demand, truth.need, strict=True):
             if key not in known:
-                known[key] = self._price(limits, *key)
+                pace, use = self._price(limits, *key)
+                nothing = (0.0,) * len(self._resources)
+                known[key] = Price(pace, tuple(_sum([nothing, *(row for row, to in zip(use, bound_to, strict=True) if to <= inside)]) for inside in self.sets))
             found.append(known[key])
         return found
 
-    def pools(self, stage: WorkloadStage) -> frozenset[str]:
-        """Return the pools that a stage may use."""
-        return frozenset(self._most if stage.pools is None else stage.pools)
+    def _pools(self, stage: WorkloadStage) -> frozenset[str]:
+        return self._names if stage.pools is None else frozenset(stage.pools)
 
     def _limits(self, stage: WorkloadStage) -> _Limits:
-        pools = self.pools(stage)
+        pools = self._pools(stage)
         room = [max(self._most[pool][r] for pool in pools) for r in range(len(self._resources))]
         most = list(map(min, vector(stage.max_quota, self._resources, inf), room))
         unit = float(stage.unit) if stage.unit and self._cards >= 0 else 0.0
@@ -90,7 +101,8 @@ class Pricing:
         speed = max((1.0 if stage.pools is None else stage.pools[pool]) for pool in pools)
         return _Limits(vector(stage.min_quota, self._resources), tuple(most), unit, speed, max(self._card_mem[pool] for pool in pools))
 
-    def _price(self, limits: Sequence[_Limits], demand: Sequence[Vector], need: Sequence[Vector]) -> Price:
+    def _price(self, limits: Sequence[_Limits], demand: Sequence[Vector], need: Sequence[Vector]) -> tuple[float, list[Vector]]:
+        """Return the fastest pace, and what each stage takes."""
         floors = [self._floor(limit, needed) for limit, needed in zip(limits, need, strict=True)]
         pace = 1.0
         for limit, held, wanted in zip(limits, floors, demand, strict=True):
@@ -98,12 +110,12 @@ class Pricing:
                 pace = 0.0
             pace = min([pace, *(limit.speed * m / d for m, d in zip(limit.most, wanted, strict=True) if d > 0)])
         if pace <= 0:
-            return Price(0.0, tuple((0.0,) * len(row) for row in demand))
-        use = []
+            return 0.0, [(0.0,) * len(row) for row in demand]
+        use: list[Vector] = []
         for limit, held, wanted in zip(limits, floors, demand, strict=True):
             units = [limit.unit if r == self._cards else 0.0 for r in range(len(held))]
             use.append(tuple(_least(h, d / limit.speed, u, pace) for h, d, u in zip(held, wanted, units, strict=True)))
-        return Price(pace, tuple(use))
+        return pace, use
 
     def _floor(self, limit: _Limits, needed: Vector) -> Vector:
         held = list(map(max, limit.least, needed))
@@ -112,6 +124,10 @@ class Pricing:
         if limit.unit and held[self._cards] < inf:
             held[self._cards] = _up(held[self._cards], limit.unit)
         return tuple(held)
+
+
+def _sum(rows: Iterable[Vector]) -> Vector:
+    return tuple(map(sum, zip(*rows, strict=True)))
 
 
 def _least(held: float, demand: float, unit: float, pace: float) -> float:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from libra_opt.simulation.bound.bound_job import BoundJob
 from libra_opt.simulation.bound.rows import Rows
-from libra_opt.simulation.bound.windows import Window, whole_steps, windows_of
+from libra_opt.simulation.bound.windows import Class, Window, whole_steps, windows_of
 from libra_opt.simulation.truth import Vector
 
 __all__ = ["add_on_progress", "alone_on_progress"]
@@ -61,7 +61,7 @@ def add_on_progress(rows: Rows, one: BoundJob, edges: _Floats, n_columns: float,
     before: dict[int, int] = {}
     begins = one.start
     for n, window in enumerate(windows):
-        done = [_columns(rows, one, window, c, begins, edges, busy) for c in range(len(window.classes))]
+        done = [_columns(rows, this, begins, edges, busy) for this in window.classes]
         if n:
             for column, t in ((column, t) for columns in done for t, column in columns.items()):
                 rows.at_most(column, before[t])
@@ -70,7 +70,7 @@ def add_on_progress(rows: Rows, one: BoundJob, edges: _Floats, n_columns: float,
         if counts > 0 and None not in last:
             leads = [1.0 if is_share else c.lead for c in window.classes]
             credited = rows.credit(counts, [(column, lead) for column, lead in zip(last, leads, strict=True) if column is not None])
-            rows.take(one.bound_to, window.whole, len(edges) - 1, [(credited, 1.0)])
+            rows.take(window.whole, len(edges) - 1, [(credited, 1.0)])
         if n + 1 < len(windows):
             before = {t: rows.least([columns[t] for columns in done]) for t in range(len(edges) - 1) if all(t in columns for columns in done)}
         begins += window.takes
@@ -87,9 +87,8 @@ def _coarsened(one: BoundJob, edges: _Floats, n_columns: float, scale: Vector) -
     return windows_of(steps, n_windows, max(_LEAST_CLASSES, floor(per_block / n_windows)), scale)
 
 
-def _columns(rows: Rows, one: BoundJob, window: Window, c: int, begins: float, edges: _Floats, busy: dict[int, list[tuple[int, float]]]) -> dict[int, int]:
+def _columns(rows: Rows, this: Class, begins: float, edges: _Floats, busy: dict[int, list[tuple[int, float]]]) -> dict[int, int]:
     """Enter the share of a class that is done by the end of every block that it could have begun in; return its column per block."""
-    this = window.classes[c]
     takes = this.seconds / this.pace
     found: dict[int, int] = {}
     earlier = -1
@@ -103,6 +102,6 @@ def _columns(rows: Rows, one: BoundJob, window: Window, c: int, begins: float, e
             rows.at_most(earlier, column)
             entries.append((earlier, -this.seconds))
         busy.setdefault(t, []).extend((at, value / this.pace) for at, value in entries)
-        rows.take(one.bound_to, this.use, t, entries)
+        rows.take(this.use, t, entries)
         earlier = column
     return found

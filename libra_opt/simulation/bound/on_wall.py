@@ -38,7 +38,7 @@ def add_on_wall(rows: Rows, one: BoundJob, edges: npt.NDArray[np.float64], *, is
             if price.pace > 0 and seconds > 0 and rate > 0:
                 column = rows.column(seconds * price.pace, worth * rate)
                 served.append((column, rate))
-                rows.take(one.bound_to, price.use, t, [(column, 1.0)])
+                rows.take(price.use, t, [(column, 1.0)])
     if work is not None:
         rows.row([(column, rate / work) for column, rate in served], 1.0)
 

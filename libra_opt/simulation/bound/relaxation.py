@@ -64,9 +64,8 @@ class Relaxer:
         for job in workload.jobs:
             truth = truth_of(workload, job)
             start = period_seconds * ceil(job.submitted / period_seconds - _ALMOST) + job.restart.cold_seconds
-            self.jobs.append(BoundJob(job, truth, tuple(pricing.prices(job, truth)), start, tuple(map(pricing.pools, job.stages))))
-        every = frozenset(pool.name for pool in workload.pools)
-        self._sets = tuple(sorted({every, *(pools for one in self.jobs for pools in one.bound_to)}, key=sorted))
+            self.jobs.append(BoundJob(job, truth, tuple(pricing.prices(job, truth)), start))
+        self._sets = pricing.sets
         self._scale: Vector = tuple(1 / amount if amount else 0.0 for amount in cluster_total(workload))
 
     def earliest_end(self) -> float:
@@ -84,7 +83,7 @@ class Relaxer:
             Every job counts 1 when it is done whole, in proportion to the seconds done; else finished work counts, times the job's weight.
         """
         edges = self._edges(end)
-        rows = Rows(self._sets)
+        rows = Rows()
         there = [one for one in self.jobs if one.start < end]
         for one in there:
             if one.job.clock == "wall":

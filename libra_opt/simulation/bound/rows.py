@@ -19,15 +19,8 @@ Entries: TypeAlias = Sequence[tuple[int, float]]
 
 @dataclass(slots=True)
 class Rows:
-    """The program so far.
+    """The program so far."""
 
-    Attributes
-    ----------
-    sets
-        Sets of pools whose capacity is shared; all of them together is one.
-    """
-
-    sets: tuple[frozenset[str], ...]
     _entries: list[tuple[int, int, float]] = field(default_factory=list)
     _high: list[float] = field(default_factory=list)
     _gain: list[float] = field(default_factory=list)
@@ -66,22 +59,18 @@ class Rows:
                 self.row([(credited, 1.0), (column, -lead)], 0.0)
         return credited
 
-    def take(self, bound_to: Sequence[frozenset[str]], amounts: Sequence[Vector], block: int, entries: Entries) -> None:
-        """Enter what columns take in a block: of every set of pools, the stages that are bound to it.
+    def take(self, use: Sequence[Vector], block: int, entries: Entries) -> None:
+        """Enter what columns take in a block.
 
         Parameters
         ----------
-        bound_to
-            Per stage, the pools it may use.
-        amounts
-            Per stage, unit-seconds of every resource per unit of the entries.
+        use
+            Per set of pools, unit-seconds of every resource per unit of the entries; a set without stages of the job has no amounts.
         """
-        for which, pools in enumerate(self.sets):
-            inside = [row for row, bound in zip(amounts, bound_to, strict=True) if bound <= pools]
-            for r, column in enumerate(zip(*inside, strict=True)):
-                amount = sum(column)
+        for which, amounts in enumerate(use):
+            for r, amount in enumerate(amounts):
                 if amount > 0:
-                    self._taken.setdefault((which, r, block), []).extend((c, amount * value) for c, value in entries)
+                    self._taken.setdefault((which, r, block), []).extend((column, amount * value) for column, value in entries)
 
     def linear(self, capacity: npt.NDArray[np.float64]) -> Linear:
         """Return the program, with what is taken held at or below capacity.

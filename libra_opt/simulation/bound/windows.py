@@ -35,7 +35,7 @@ class Class:
     pace
         The fastest, 0..1.
     use
-        Per stage, unit-seconds of every resource per second at full service.
+        Per set of pools, unit-seconds of every resource per second at full service.
     lead
         The most that the share of the window's work that counts can be above the share of this class that is done, as a factor.
     """
@@ -57,7 +57,7 @@ class Window:
     credit
         Work that counts when all of it is done.
     whole
-        Per stage, unit-seconds of every resource that its finished steps take at least, per share of the credit that counts.
+        Per set of pools, unit-seconds of every resource that its finished steps take at least, per share of the credit that counts.
     """
 
     classes: tuple[Class, ...]
@@ -141,19 +141,19 @@ def _window(steps: Sequence[Step], n_classes: int, scale: Vector) -> Window:
 
 def _whole(steps: Sequence[Step], credit: float) -> tuple[Vector, ...]:
     """Return the least unit-seconds per share of the credit, over the ends of the steps: what finished steps take, each part for itself."""
-    n_stages, n_resources = next(((len(parts[0][0].use), len(parts[0][0].use[0])) for parts, _ in steps if parts), (0, 0))
-    taken = [[0.0] * n_resources for _ in range(n_stages)]
-    least = [[float("inf")] * n_resources for _ in range(n_stages)]
+    taken: list[list[float]] = []
+    least: list[Vector] = []
     counted = 0.0
     for parts, work in steps:
         counted += work
         for price, seconds in parts:
+            taken = taken or [[0.0] * len(row) for row in price.use]
             for row, uses in zip(taken, price.use, strict=True):
                 row[:] = [amount + seconds * use for amount, use in zip(row, uses, strict=True)]
         if counted > 0:
-            for row, used in zip(least, taken, strict=True):
-                row[:] = [min(known, amount * credit / counted) for known, amount in zip(row, used, strict=True)]
-    return tuple(tuple(0.0 if amount == float("inf") else amount for amount in row) for row in least)
+            scaled = [tuple(amount * credit / counted for amount in row) for row in taken]
+            least = [tuple(map(min, *both)) for both in zip(least, scaled, strict=True)] if least else scaled
+    return tuple(least)
 
 
 def _lead(each: Sequence[float], steps: Sequence[Step], credit: float) -> float:
