@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from libra_opt.domain import Workload, read_workload
@@ -123,6 +123,7 @@ def test_lost_capacity_is_not_there():
     assert clairvoyant_bound(workload).finished_work == pytest.approx(4 * 60 + 2 * 180)
 
 
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(workload=workloads(has_changes=True), seed=st.integers(0, 1000))
 def test_nobody_finishes_more_than_the_bound(workload: Workload, seed: int):
     dice = np.random.default_rng(seed)
@@ -134,6 +135,7 @@ def test_nobody_finishes_more_than_the_bound(workload: Workload, seed: int):
         assert best <= bound * (1 + 1e-7) + 1e-6
 
 
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(workload=workloads(most_jobs=3, has_horizon=False), seed=st.integers(0, 1000))
 def test_nobody_is_done_before_the_bound(workload: Workload, seed: int):
     bound = clairvoyant_bound(workload, PERIOD).periods
