@@ -39,8 +39,8 @@ class Limits:
         About how many columns; windows have fewer classes where there are many jobs.
     """
 
-    blocks: int = 24
-    columns: int = 8_000
+    blocks: int = 16
+    columns: int = 6_000
 
 
 class Relaxer:

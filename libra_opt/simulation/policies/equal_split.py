@@ -1,7 +1,8 @@
 """Equal split: the cluster is cut into equal slots, one per job of the workload, and a job keeps its slot for all its life.
 
-Where a job's minimum, or the memory it asked for, does not fit into so small a slot, there are fewer: as many as every job fits into. Who finds no free
-slot waits, in order of submission. Slots are cut pool by pool, each pool getting as many as its cards (its largest resource, without cards) are of all.
+Where a job's minimum, or the memory it asked for, does not fit into so small a slot, it takes the least number of slots that holds it. Who finds too few
+free slots waits, in order of submission, and others may start before it. The slots of a job lie in one pool; each pool has as many as its share of all
+cards.
 """
 
 from collections.abc import Sequence
@@ -45,21 +46,20 @@ class EqualSplit:
 
 
 def equal_slots(ledger: Ledger) -> dict[int, Cells | None]:
-    """Return the slot of every job of a ledger; None for one that fits no slot, however few there are."""
-    jobs = range(len(ledger.jobs))
-    able = [j for j in jobs if _in_some_pool(ledger, j, 1) is not None]
-    n = next((n for n in range(len(ledger.jobs), 0, -1) if all(_in_some_pool(ledger, j, n) is not None for j in able)), 1)
-    return {j: _in_some_pool(ledger, j, n) for j in jobs}
+    """Return what every job of a ledger holds; None for one that all slots of no pool hold."""
+    return {j: _in_some_pool(ledger, j) for j in range(len(ledger.jobs))}
 
 
-def _in_some_pool(ledger: Ledger, j: int, n_slots: int) -> Cells | None:
+def _in_some_pool(ledger: Ledger, j: int) -> Cells | None:
     sizes = _sizes(ledger)
     total = sum(sizes) or 1
-    for k in sorted(range(len(ledger.pools)), key=lambda k: (-sizes[k], k)):
-        here = max(1, round(n_slots * sizes[k] / total))
-        cells = slot_for(ledger, j, k, tuple(amount // here for amount in ledger.capacity[k]))
-        if cells is not None:
-            return cells
+    n_slots = {k: max(1, round(len(ledger.jobs) * size / total)) for k, size in enumerate(sizes)}
+    for n in range(1, max(n_slots.values()) + 1):
+        for k in sorted(n_slots, key=lambda k: (-sizes[k], k)):
+            slots = tuple(amount * n // n_slots[k] for amount in ledger.capacity[k])
+            cells = slot_for(ledger, j, k, slots) if n <= n_slots[k] else None
+            if cells is not None:
+                return cells
     return None
 
 
@@ -72,9 +72,9 @@ def _sizes(ledger: Ledger) -> Sequence[float]:
 
 
 def slot_for(ledger: Ledger, j: int, k: int, slot: Quanta) -> Cells | None:
-    """Return what the stages of a job hold in a slot of a pool, or None where their minima and the memory they asked for do not fit.
+    """Return what the stages of a job hold in its slots of a pool, or None where their minima and the memory they asked for do not fit.
 
-    Stages share the slot in proportion to what they asked for (equally, where they did not say).
+    Stages share the slots in proportion to what they asked for (equally, where they did not say).
     """
     rows = list(ledger.stage_of[j])
     if not all(any(pool == k for pool, _ in ledger.allowed[s]) for s in rows):

@@ -42,14 +42,19 @@ def test_slots_are_as_many_as_jobs():
     assert _cards(simulate(_workload([_job(8, 100)] * 4), EqualSplit()), 2) == {0: 2, 1: 2, 2: 2, 3: 2}
 
 
-def test_slots_are_fewer_where_gangs_need_more():
+def test_gang_takes_several_slots():
     jobs = [_job(8, 100, min_quota={"gpu": 4})] * 4
     assert _cards(simulate(_workload(jobs), EqualSplit()), 2) == {0: 4, 1: 4}
 
 
-def test_slots_are_fewer_where_the_memory_asked_for_needs_the_cards():
+def test_memory_that_was_asked_for_takes_the_slots_whose_cards_carry_it():
     jobs = [_job(1, 300, 35, unit=2, request={"gpu": 2, "gpu_mem": 35})] * 4
     assert _cards(simulate(_workload(jobs, card_mem=10), EqualSplit()), 2) == {0: 4, 1: 4}
+
+
+def test_large_job_does_not_enlarge_the_slots_of_others():
+    jobs = [_job(8, 100, min_quota={"gpu": 4}), *[_job(8, 100)] * 3]
+    assert _cards(simulate(_workload(jobs), EqualSplit()), 2) == {0: 4, 1: 2, 2: 2}
 
 
 def test_a_slot_is_held_when_it_is_not_needed():
