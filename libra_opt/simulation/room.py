@@ -1,6 +1,7 @@
 """What is free: the one place in which baselines count capacity and the quotas of queues (R1, R4, R10), in whole quanta."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, product
 from math import floor
 from operator import le
 from typing import Final, TypeAlias
@@ -17,6 +18,8 @@ Cells: TypeAlias = tuple[tuple[int, Quanta], ...]
 """Of every stage of a job: the pool it sits in, and what it holds in quanta."""
 
 _ALMOST: Final = 1e-9
+_MOST_SEATINGS: Final = 256
+"""So many choices of pools for its stages are tried for a job."""
 
 
 def declared(workload: Workload) -> Ledger:
@@ -76,7 +79,7 @@ class Room:
     def place(self, j: int, amounts: Sequence[Quanta], prefer: Sequence[int] = ()) -> Cells | None:
         """Return where the stages of a job can sit with these amounts, or None; nothing is taken yet.
 
-        Every stage goes to the pool it prefers, where it may use that and it has room; else to the fastest one that has.
+        Every stage goes to the pool it prefers, where it may use that, else to its fastest one; where that does not fit, the last stages look elsewhere first.
 
         Parameters
         ----------
@@ -90,30 +93,26 @@ class Room:
             return tuple((0, row) for row in amounts) if fits and self._suits_queue(j, amounts) else None
         if not self._suits_queue(j, amounts):
             return None
-        taken: dict[int, list[int]] = {}
-        cells = []
-        for i, (s, row) in enumerate(zip(ledger.stage_of[j], amounts, strict=True)):
+        choices = []
+        for i, s in enumerate(ledger.stage_of[j]):
             pools = [pool for pool, _ in sorted(ledger.allowed[s], key=lambda at: (-at[1], at[0]))]
-            if prefer and prefer[i] in pools:
-                pools = [prefer[i], *pools]
-            for k in pools:
-                held = taken.get(k)
-                have = free[k] if held is None else [f - t for f, t in zip(free[k], held, strict=True)]
-                if all(map(le, row, have)):
-                    taken[k] = list(row) if held is None else [t + a for t, a in zip(held, row, strict=True)]
-                    cells.append((k, row))
-                    break
-            else:
-                return None
-        return tuple(cells)
+            choices.append([prefer[i], *pools] if prefer and prefer[i] in pools else pools)
+        for seating in islice(product(*choices), _MOST_SEATINGS):
+            cells = tuple(zip(seating, amounts, strict=True))
+            if self._has(cells):
+                return cells
+        return None
 
     def fits(self, j: int, cells: Cells) -> bool:
         """Return whether there is room for what a job's stages would hold."""
+        return self._has(cells) and self._suits_queue(j, [row for _, row in cells])
+
+    def _has(self, cells: Cells) -> bool:
         wanted: dict[int, list[int]] = {}
         for k, row in cells:
             known = wanted.get(k)
             wanted[k] = list(row) if known is None else [w + a for w, a in zip(known, row, strict=True)]
-        return all(all(map(le, total, self.free[k])) for k, total in wanted.items()) and self._suits_queue(j, [row for _, row in cells])
+        return all(all(map(le, total, self.free[k])) for k, total in wanted.items())
 
     def take(self, j: int, cells: Cells) -> None:
         """Take what a job's stages hold."""

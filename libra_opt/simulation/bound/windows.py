@@ -6,7 +6,8 @@ it costs at least that. Within a window the order of classes is left open, which
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from functools import reduce
+from itertools import combinations, pairwise
 from math import ceil
 from typing import Final, TypeAlias
 
@@ -17,6 +18,9 @@ from libra_opt.simulation.truth import Truth, Vector
 __all__ = ["Class", "Window", "whole_steps", "windows_of"]
 
 _ALMOST: Final = 1e-9
+_COMPARED: Final = 64
+"""Of more parts than this in a window, similar ones are joined before they are compared each with each."""
+
 _CLOSE: Final = 1e-6
 """Seconds by which a step may seem to end after the horizon that it ends at."""
 
@@ -173,19 +177,37 @@ def _lead(each: Sequence[float], steps: Sequence[Step], credit: float) -> float:
 
 def _merged(members: list[tuple[Price, list[float]]], most: int, scale: Vector) -> list[tuple[Price, list[float]]]:
     """Join those first that lose least, until there are `most`."""
-    alive = dict(enumerate(members))
+    alive = dict(enumerate(_chunked(members, scale)))
     losses = {(a, b): _loss(alive[a], alive[b], scale) for a, b in combinations(alive, 2)}
-    new = len(members)
+    new = len(alive)
     while len(alive) > most:
         a, b = min(losses, key=lambda pair: (losses[pair], pair))
         (left, seconds), (right, others) = alive.pop(a), alive.pop(b)
         losses = {pair: loss for pair, loss in losses.items() if a not in pair and b not in pair}
-        use = tuple(tuple(map(min, x, y)) for x, y in zip(left.use, right.use, strict=True))
-        joined = Price(max(left.pace, right.pace), use), [x + y for x, y in zip(seconds, others, strict=True)]
+        joined = _join((left, seconds), (right, others))
         losses.update({(k, new): _loss(other, joined, scale) for k, other in alive.items()})
         alive[new] = joined
         new += 1
     return list(alive.values())
+
+
+def _chunked(members: list[tuple[Price, list[float]]], scale: Vector) -> list[tuple[Price, list[float]]]:
+    """Join parts that take about as much in all, where there are too many to compare each with each."""
+    if len(members) <= _COMPARED:
+        return members
+
+    def size(member: tuple[Price, list[float]]) -> float:
+        return sum(amount * s for row in member[0].use for amount, s in zip(row, scale, strict=True))
+
+    ranked = sorted(members, key=size)
+    edges = [round(i * len(ranked) / _COMPARED) for i in range(_COMPARED + 1)]
+    return [reduce(_join, ranked[begin:end]) for begin, end in pairwise(edges)]
+
+
+def _join(left: tuple[Price, list[float]], right: tuple[Price, list[float]]) -> tuple[Price, list[float]]:
+    (a, mine), (b, others) = left, right
+    use = tuple(tuple(map(min, x, y)) for x, y in zip(a.use, b.use, strict=True))
+    return Price(max(a.pace, b.pace), use), [x + y for x, y in zip(mine, others, strict=True)]
 
 
 def _loss(left: tuple[Price, list[float]], right: tuple[Price, list[float]], scale: Vector) -> float:

@@ -154,3 +154,12 @@ def test_stages_that_take_turns_are_counted_together():
     job = {"stages": [{"name": name} for name in names], "steps": steps}
     bound = clairvoyant_bound(_workload([job] * 4, {"gpu": 4}, 1200), limits=Limits(blocks=4, columns=40)).finished_work
     assert bound == pytest.approx(4 * 1200, rel=1e-6)
+
+
+def test_many_different_parts_are_joined_and_still_bound():
+    parts = [(2.0 + 0.01 * i, {"gpu": 1 + (i * 37 % 300) / 100}) for i in range(300)]
+    workload = _workload([{"steps": _steps(parts)}] * 3, {"gpu": 8}, 1200)
+    work = 3 * sum(seconds * use["gpu"] for seconds, use in parts)
+    assert clairvoyant_bound(workload).finished_work == pytest.approx(work)
+    short = workload.replace({"pools": ({"name": "p", "capacity": {"gpu": 4}},)})
+    assert clairvoyant_bound(short).finished_work == pytest.approx(4 * 1200)
