@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from libra_opt.domain import Workload
 from libra_opt.simulation.bound.bound_job import BoundJob
-from libra_opt.simulation.bound.least_use import Pricing
+from libra_opt.simulation.bound.least_use import Pricing, StageLimits
 from libra_opt.simulation.bound.plans import Plans, Served, resize_seconds
 from libra_opt.simulation.bound.sizes import Sizes, sizes_of
 from libra_opt.simulation.truth import vector
@@ -45,8 +45,10 @@ def priced_bound(workload: Workload, period_seconds: float, jobs: Sequence[Bound
     pricing = Pricing(workload)
     column, memory = pricing.columns
     resource = workload.resources[column]
-    sizes = [sizes_of(one.truth, pricing.limits(one.job), column, memory, float(resource.step)) for one in jobs]
-    resize = [_resize(one, resource.name, is_costly=resource.costly, n_pools=len(workload.pools)) for one in jobs]
+    limits = [pricing.limits(one.job) for one in jobs]
+    sizes = [sizes_of(one.truth, limit, column, memory, float(resource.step)) for one, limit in zip(jobs, limits, strict=True)]
+    is_costly, n_pools = resource.costly, len(workload.pools)
+    resize = [_resize(one, limit, resource.name, is_costly=is_costly, n_pools=n_pools) for one, limit in zip(jobs, limits, strict=True)]
     available = _available(workload, column, period_seconds, n_periods)
 
     def plans(cells: int) -> list[Plans | Served]:
@@ -67,11 +69,10 @@ def _plans(one: BoundJob, sizes: Sizes, period_seconds: float, n_periods: int, c
     return Plans(one, sizes, period_seconds, n_periods, cells, resize)
 
 
-def _resize(one: BoundJob, resource: str, *, is_costly: bool, n_pools: int) -> float:
+def _resize(one: BoundJob, limits: Sequence[StageLimits], resource: str, *, is_costly: bool, n_pools: int) -> float:
     """Return what resizing costs at least; nothing where a stage may hold nothing for a while, as starting a stage that held nothing is free."""
-    stages = range(len(one.job.stages))
-    can_drop = any(not one.job.stages[s].min_quota and any(not any(need[s]) for need in one.truth.need) for s in stages)
-    return 0.0 if len(stages) > 1 and can_drop else resize_seconds(one.job, resource, is_costly=is_costly, n_pools=n_pools)
+    can_drop = any(not any(limit.least) and any(not any(need[s]) for need in one.truth.need) for s, limit in enumerate(limits))
+    return 0.0 if len(limits) > 1 and can_drop else resize_seconds(one.job, resource, is_costly=is_costly, n_pools=n_pools)
 
 
 def _available(workload: Workload, column: int, period_seconds: float, n_periods: int) -> _Floats:

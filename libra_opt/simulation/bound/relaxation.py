@@ -43,7 +43,7 @@ class Limits:
 
     blocks: int = 16
     columns: int = 4_000
-    prices: int = 7
+    prices: int = 9
 
 
 class Relaxer:
