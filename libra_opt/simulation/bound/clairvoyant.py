@@ -1,7 +1,8 @@
 """What the best allocator could reach that knows the truth from the beginning: more finished work by the horizon, or an earlier end, is impossible.
 
-A relaxation (see `relaxation`), so the truth may lie below: work moves freely between periods of a block, resources can be had in any fraction above
-the minima, no move costs anything but the first start, and nothing is killed.
+Two relaxations, of which the better counts, so the truth may lie below. In the linear program (`relaxation`) all resources are short, but work moves freely
+between periods of a block, resources can be had in any fraction above the minima, no move costs anything but the first start, and nothing is killed. With a
+price on cards (`priced`) only these are short, and only at that price, but every job pays for holding, resizing and restarting as it really would.
 """
 
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from math import ceil, inf
 from typing import Final
 
 from libra_opt.domain import Workload
+from libra_opt.simulation.bound.priced import priced_bound
 from libra_opt.simulation.bound.relaxation import Limits, Relaxer
 from libra_opt.solvers.highs import certified_bound
 
@@ -50,7 +52,10 @@ def clairvoyant_bound(workload: Workload, period_seconds: float | None = None, l
     seconds = period_seconds or workload.period_seconds
     relaxer = Relaxer(workload, seconds, limits or Limits())
     if workload.horizon_seconds is not None:
-        return Bound(finished_work=certified_bound(relaxer.program(workload.horizon_seconds, is_share=False)))
+        relaxed = certified_bound(relaxer.program(workload.horizon_seconds, is_share=False))
+        if not relaxer.limits.prices:
+            return Bound(finished_work=relaxed)
+        return Bound(finished_work=min(relaxed, priced_bound(workload, seconds, relaxer.jobs, relaxer.limits.prices, relaxed)))
     earliest = relaxer.earliest_end()
     if earliest == inf:
         return Bound()

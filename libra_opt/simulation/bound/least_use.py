@@ -16,7 +16,7 @@ from libra_opt.domain.ledger import CARD_MEMORY, CARDS
 from libra_opt.domain.quantity import parse
 from libra_opt.simulation.truth import Truth, Vector, vector
 
-__all__ = ["Price", "Pricing"]
+__all__ = ["Price", "Pricing", "StageLimits"]
 
 _ALMOST: Final = 1e-9
 
@@ -38,7 +38,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class _Limits:
+class StageLimits:
     """What one stage may hold: floors, ceilings, the unit of cards, the best speed and memory per card (infinite where cards are shared)."""
 
     least: Vector
@@ -76,7 +76,7 @@ class Pricing:
 
     def prices(self, job: WorkloadJob, truth: Truth) -> list[Price]:
         """Return the price of every part of a job."""
-        limits = [self._limits(stage) for stage in job.stages]
+        limits = self.limits(job)
         bound_to = [self._pools(stage) for stage in job.stages]
         known: dict[tuple[tuple[Vector, ...], tuple[Vector, ...]], Price] = {}
         found = []
@@ -88,10 +88,21 @@ class Pricing:
             found.append(known[key])
         return found
 
+    @property
+    def columns(self) -> tuple[int, int]:
+        """The columns of cards (the first compressible resource, where there are none) and of the memory they carry, -1 for none."""
+        if self._cards >= 0:
+            return self._cards, self._memory
+        return next((r for r, resource in enumerate(self._resources) if resource.compressible), 0), -1
+
+    def limits(self, job: WorkloadJob) -> list[StageLimits]:
+        """Return what the stages of a job may hold."""
+        return [self._limits(stage) for stage in job.stages]
+
     def _pools(self, stage: WorkloadStage) -> frozenset[str]:
         return self._names if stage.pools is None else frozenset(stage.pools)
 
-    def _limits(self, stage: WorkloadStage) -> _Limits:
+    def _limits(self, stage: WorkloadStage) -> StageLimits:
         pools = self._pools(stage)
         room = [max(self._most[pool][r] for pool in pools) for r in range(len(self._resources))]
         most = list(map(min, vector(stage.max_quota, self._resources, inf), room))
@@ -99,9 +110,9 @@ class Pricing:
         if unit:
             most[self._cards] = unit * floor(most[self._cards] / unit + _ALMOST)
         speed = max((1.0 if stage.pools is None else stage.pools[pool]) for pool in pools)
-        return _Limits(vector(stage.min_quota, self._resources), tuple(most), unit, speed, max(self._card_mem[pool] for pool in pools))
+        return StageLimits(vector(stage.min_quota, self._resources), tuple(most), unit, speed, max(self._card_mem[pool] for pool in pools))
 
-    def _price(self, limits: Sequence[_Limits], demand: Sequence[Vector], need: Sequence[Vector]) -> tuple[float, list[Vector]]:
+    def _price(self, limits: Sequence[StageLimits], demand: Sequence[Vector], need: Sequence[Vector]) -> tuple[float, list[Vector]]:
         """Return the fastest pace, and what each stage takes."""
         floors = [self._floor(limit, needed) for limit, needed in zip(limits, need, strict=True)]
         pace = 1.0
@@ -117,7 +128,7 @@ class Pricing:
             use.append(tuple(_least(h, d / limit.speed, u, pace) for h, d, u in zip(held, wanted, units, strict=True)))
         return pace, use
 
-    def _floor(self, limit: _Limits, needed: Vector) -> Vector:
+    def _floor(self, limit: StageLimits, needed: Vector) -> Vector:
         held = list(map(max, limit.least, needed))
         if self._cards >= 0 and self._memory >= 0 and limit.card_mem < inf:
             held[self._cards] = max(held[self._cards], held[self._memory] / limit.card_mem if limit.card_mem else inf if held[self._memory] else 0.0)

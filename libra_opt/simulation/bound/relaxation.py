@@ -37,10 +37,13 @@ class Limits:
         Most blocks of time.
     columns
         About how many columns; windows have fewer classes where there are many jobs.
+    prices
+        How many prices on cards are tried for the other bound (see `priced`); 0 leaves it out.
     """
 
     blocks: int = 16
-    columns: int = 6_000
+    columns: int = 4_000
+    prices: int = 9
 
 
 class Relaxer:
@@ -58,7 +61,7 @@ class Relaxer:
 
     def __init__(self, workload: Workload, period_seconds: float, limits: Limits) -> None:
         self.seconds = period_seconds
-        self._workload, self._limits = workload, limits
+        self._workload, self.limits = workload, limits
         pricing = Pricing(workload)
         self.jobs: list[BoundJob] = []
         for job in workload.jobs:
@@ -89,12 +92,12 @@ class Relaxer:
             if one.job.clock == "wall":
                 add_on_wall(rows, one, edges, is_share=is_share)
             else:
-                add_on_progress(rows, one, edges, self._limits.columns / len(there), self._scale, is_share=is_share)
+                add_on_progress(rows, one, edges, self.limits.columns / len(there), self._scale, is_share=is_share)
         return rows.linear(self._capacity_seconds(edges))
 
     def _edges(self, end: float) -> _Floats:
         periods = ceil(end / self.seconds - _ALMOST)
-        size = ceil(periods / self._limits.blocks)
+        size = ceil(periods / self.limits.blocks)
         return np.asarray(np.minimum(end, np.arange(ceil(periods / size) + 1) * size * self.seconds))
 
     def _capacity_seconds(self, edges: _Floats) -> _Floats:

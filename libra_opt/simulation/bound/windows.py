@@ -15,7 +15,7 @@ from libra_opt.domain import WorkloadJob
 from libra_opt.simulation.bound.least_use import Price
 from libra_opt.simulation.truth import Truth, Vector
 
-__all__ = ["Class", "Window", "whole_steps", "windows_of"]
+__all__ = ["Class", "Window", "parts_in_order", "whole_steps", "windows_of"]
 
 _ALMOST: Final = 1e-9
 _COMPARED: Final = 64
@@ -79,7 +79,7 @@ def whole_steps(job: WorkloadJob, truth: Truth, prices: Sequence[Price], reach: 
     found: list[Step] = []
     parts: list[tuple[Price, float]] = []
     finished = elapsed = 0.0
-    for p, seconds, served, is_last in _parts(job, truth):
+    for p, seconds, served, is_last in parts_in_order(job, truth):
         price = prices[p]
         if seconds > 0:
             if price.pace <= 0:
@@ -94,7 +94,7 @@ def whole_steps(job: WorkloadJob, truth: Truth, prices: Sequence[Price], reach: 
     return found
 
 
-def _parts(job: WorkloadJob, truth: Truth) -> Iterator[tuple[int, float, float, bool]]:
+def parts_in_order(job: WorkloadJob, truth: Truth) -> Iterator[tuple[int, float, float, bool]]:
     """Yield every part in order: its index, seconds at full service, the work served by its end, and whether the job's work ends in it."""
     before = (0.0, *truth.ends)
     served = 0.0

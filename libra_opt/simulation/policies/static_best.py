@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from libra_opt.domain import Ledger
 from libra_opt.simulation.grant import Decision, Moment
 from libra_opt.simulation.room import Cells, Room, declared, holding_of, in_quanta
-from libra_opt.simulation.static.schedule import Reservation, start_waiting
+from libra_opt.simulation.static.reservation import Reservation, start_waiting
 from libra_opt.simulation.static.search import EFFORT, Fixed, search_static
 
 __all__ = ["StaticBest", "StaticPolicy"]

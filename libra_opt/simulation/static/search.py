@@ -17,7 +17,8 @@ import numpy as np
 from libra_opt.domain import Workload
 from libra_opt.domain.vectors import Vector as Quanta
 from libra_opt.simulation.static.quota import Quota, Shaper
-from libra_opt.simulation.static.schedule import Outcome, Problem, Reservation
+from libra_opt.simulation.static.reservation import Outcome, Reservation
+from libra_opt.simulation.static.schedule import Problem
 
 __all__ = ["EFFORT", "Fixed", "search_static"]
 

@@ -129,7 +129,7 @@ def test_nobody_finishes_more_than_the_bound(workload: Workload, seed: int):
     dice = np.random.default_rng(seed)
     runs = [simulate(workload, Restless(workload, dice), period_seconds=PERIOD) for _ in range(3)]
     best = max(_weighted(workload, run.finished_work) for run in runs)
-    for limits in (Limits(), Limits(blocks=2, columns=1)):
+    for limits in (Limits(prices=0), Limits(blocks=2, columns=1), Limits(prices=5)):
         bound = clairvoyant_bound(workload, PERIOD, limits).finished_work
         assert bound is not None
         assert best <= bound * (1 + 1e-7) + 1e-6
@@ -152,7 +152,7 @@ def test_stages_that_take_turns_are_counted_together():
     names = ("left", "right")
     steps = [{"parts": [{"seconds": 100, "use": {names[i % 2]: {"gpu": 2}, names[1 - i % 2]: {"gpu": 1}}}]} for i in range(12)]
     job = {"stages": [{"name": name} for name in names], "steps": steps}
-    bound = clairvoyant_bound(_workload([job] * 4, {"gpu": 4}, 1200), limits=Limits(blocks=4, columns=40)).finished_work
+    bound = clairvoyant_bound(_workload([job] * 4, {"gpu": 4}, 1200), limits=Limits(blocks=4, columns=40, prices=0)).finished_work
     assert bound == pytest.approx(4 * 1200, rel=1e-6)
 
 
@@ -162,4 +162,22 @@ def test_many_different_parts_are_joined_and_still_bound():
     work = 3 * sum(seconds * use["gpu"] for seconds, use in parts)
     assert clairvoyant_bound(workload).finished_work == pytest.approx(work)
     short = workload.replace({"pools": ({"name": "p", "capacity": {"gpu": 4}},)})
-    assert clairvoyant_bound(short).finished_work == pytest.approx(4 * 1200)
+    assert clairvoyant_bound(short, limits=Limits(prices=0)).finished_work == pytest.approx(4 * 1200)
+
+
+def test_cards_are_held_for_whole_periods_and_resizing_takes_time():
+    """Jobs that use all four cards for half a minute in every one: on average they fit beside each other, in periods of a minute they do not."""
+    job = {"steps": _steps(*[[(30, {"gpu": 4}), (30, {"gpu": 1})]] * 10), "preemption_cost": {"resize_seconds": 60}}
+    workload = _workload([job, job], {"gpu": 5}, 600)
+    fluid, priced = (clairvoyant_bound(workload, limits=Limits(prices=n)).finished_work for n in (0, 8))
+    assert fluid == pytest.approx(2 * 10 * 150)
+    reached = 10 * 150 + 4 * 150  # one job on four cards; the other one on the fifth takes 150 s for a step
+    assert reached <= priced < 0.9 * fluid
+
+
+def test_price_on_cards_knows_the_wall_clock_and_restarts():
+    parts = _steps([(60, {"gpu": 2}), (60, {"gpu": 1})])
+    wall = {"steps": parts, "clock": "wall"}
+    assert clairvoyant_bound(_workload([wall], {"gpu": 2}, 600)).finished_work == pytest.approx(180)
+    assert clairvoyant_bound(_workload([{**wall, "restart": {"cold_seconds": 30}}], {"gpu": 2}, 600)).finished_work == pytest.approx(120)
+    assert clairvoyant_bound(_workload([wall, wall], {"gpu": 2}, 600)).finished_work == pytest.approx(120 + 120)

@@ -9,7 +9,8 @@ from libra_opt.domain import Workload
 from libra_opt.simulation.loop import simulate
 from libra_opt.simulation.policies.static_best import StaticPolicy
 from libra_opt.simulation.static.quota import Shaper
-from libra_opt.simulation.static.schedule import Problem, Reservation
+from libra_opt.simulation.static.reservation import Reservation
+from libra_opt.simulation.static.schedule import Problem
 from tests.simulation.drawn import PERIOD, workloads
 
 
