@@ -129,6 +129,8 @@ class WorkloadJob(Value):
         What starting costs.
     observed_before
         An earlier run of it was observed for so many periods, in which it was served in full; its history begins with them.
+    earlier
+        Steps that it had done when it was submitted, served in full and observed; its history begins with the latest of them.
     """
 
     id: Name
@@ -148,6 +150,7 @@ class WorkloadJob(Value):
     checkpoint_seconds: Positive | None = None
     restart: Restart = Restart()
     observed_before: Annotated[int, WholeNumber(0, 1000)] = 0
+    earlier: Annotated[tuple[Step, ...], Field(max_length=10_000, fail_fast=True)] = ()
 
 
 class CapacityChange(Value):
@@ -264,6 +267,8 @@ def _job(j: int, job: WorkloadJob, queues: set[str]) -> Iterator[tuple[Location,
         yield ("jobs", j, "queue"), f"{job.queue!r} is no queue of this workload"
     if job.repeats and job.work is None:
         yield ("jobs", j, "work"), "is missing, and a job that repeats never ends without it; say how much work it has"
+    if job.earlier and (job.observed_before or job.clock == "wall"):
+        yield ("jobs", j, "earlier"), "does not go with observed_before, nor with the wall clock; an earlier run is told by observed_before, earlier steps by this"
     if not job.stages:
         yield ("jobs", j, "stages"), "has no entries; a job needs at least one"
     if not job.steps:
@@ -286,12 +291,12 @@ def _stages(j: int, job: WorkloadJob, units: dict[str, str], pools: set[str]) ->
 def _steps(j: int, job: WorkloadJob, units: dict[str, str]) -> Iterator[tuple[Location, str]]:
     names = {stage.name for stage in job.stages}
     known: set[Amounts] = set()
-    for i, step in enumerate(job.steps):
+    for field, i, step in (*(("earlier", i, step) for i, step in enumerate(job.earlier)), *(("steps", i, step) for i, step in enumerate(job.steps))):
         if not step.parts:
-            yield ("jobs", j, "steps", i, "parts"), "has no entries; a step needs at least one"
+            yield ("jobs", j, field, i, "parts"), "has no entries; a step needs at least one"
         for p, part in enumerate(step.parts):
             for name, amounts in part.use.items():
-                here: Location = ("jobs", j, "steps", i, "parts", p, "use", name)
+                here: Location = ("jobs", j, field, i, "parts", p, "use", name)
                 if name not in names:
                     yield here, f"is no stage of this job; it has {', '.join(sorted(names))}"
                 if amounts not in known:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from libra_opt.forecast.observations import UNKNOWN, Observations
 from libra_opt.forecast.recurrence import LEAST_STEPS, Recurrence
 from libra_opt.forecast.series import Series, fill
+from libra_opt.forecast.staying import Staying
 
 __all__ = ["COVERAGE", "MARGIN", "RECENT", "STATED", "Cover", "cover", "cover_values"]
 
@@ -30,6 +31,9 @@ loop under memory pressure gains from more."""
 
 RECENT: Final = 8
 """What was used in the latest so many periods is always covered."""
+
+_SEEN: Final = 3
+"""Within a phase what was measured in the latest so many periods is covered, as measurements err."""
 
 STATED: Final = -1
 """Stands for a number of steps where the stage states its need itself."""
@@ -61,7 +65,14 @@ class Cover:
     steps: NDArray[np.int64] | None = None
 
 
-def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: float = COVERAGE, margin: float = MARGIN, like: Recurrence | None = None) -> Cover:
+def cover(
+    observations: Observations,
+    ceiling: NDArray[np.int64],
+    coverage: float = COVERAGE,
+    margin: float = MARGIN,
+    like: Recurrence | None = None,
+    stay: Staying | None = None,
+) -> Cover:
     """Return the needs that cover the next period.
 
     The quantile is the order statistic of rank ``ceil(coverage * (n + 1))`` among `n` known values, which the next of exchangeable values exceeds in at
@@ -79,6 +90,8 @@ def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: floa
     like
         The past periods that are like the next, of each stage. Where a resource was measured in those of `LEAST_STEPS` earlier steps, the most of them and
         of the last measurement is covered, in place of the quantile and the latest watermark.
+    stay
+        Which stages stay in their phase: there what was measured in it lately and what it grew by is covered, in place of all that.
     """
     memory = ~observations.compressible
     quanta = np.ascontiguousarray(observations.quanta[:, :, memory].transpose(0, 2, 1))
@@ -93,6 +106,9 @@ def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: floa
     if like is not None:
         counted, n_steps = _counted(counted, like)
         covered = np.where(n_steps > 0, np.where(counted, rows, UNKNOWN).max(axis=1), covered)
+    if stay is not None:
+        grown = _grown(rows, stay)
+        covered = np.where(grown >= 0, grown, covered)
     more = np.where(ascending[:, -1] != lowest, _margin(covered, margin), 0)
     short = covered > most
     risk = np.where(short, (np.count_nonzero(counted & (rows > most[:, None]), axis=1) + 1) / (np.count_nonzero(counted, axis=1) + 1), 0)
@@ -102,6 +118,31 @@ def cover(observations: Observations, ceiling: NDArray[np.int64], coverage: floa
         if whole is not None:
             whole[:, memory] = part.reshape(n_stages, n_memory)
     return answer
+
+
+def _grown(rows: NDArray[np.int64], stay: Staying) -> NDArray[np.int64]:
+    """Return the most that was measured in the present phase in the last `_SEEN` periods, and about there the times before; `UNKNOWN` where it may end.
+
+    Where there was no time before, what it grew by last is added; until the phase was measured, what was measured while it began counts.
+
+    Parameters
+    ----------
+    rows
+        Shape ``(n_rows, n_periods)``; the same number of neighbouring rows for each stage.
+    """
+    n_each = len(rows) // max(len(stay.stays), 1)
+    since, run, near = (np.repeat(values, n_each, axis=0) for values in (stay.since, stay.run, stay.near))
+    known, period = rows != UNKNOWN, np.arange(rows.shape[1])
+    present = known & (period >= since[:, None])
+    seen = present & (run >= 0)
+    later = np.cumsum(seen[:, ::-1], axis=1)[:, ::-1]
+    last, before = (np.where(seen & (later == k), rows, UNKNOWN).max(axis=1, initial=UNKNOWN) for k in (1, 2))
+    began, once = (np.where(chosen, rows, UNKNOWN).max(axis=1, initial=UNKNOWN) for chosen in (present, known & near))
+    growth = np.where((before != UNKNOWN) & (once == UNKNOWN), np.maximum(last - before, 0), 0)
+    most = np.where(seen & (later <= _SEEN), rows, UNKNOWN).max(axis=1, initial=UNKNOWN)
+    grown = np.maximum(most, np.minimum(last, np.iinfo(np.int64).max - growth) + growth)
+    covered: NDArray[np.int64] = np.maximum(np.where(last != UNKNOWN, grown, began), once)
+    return covered
 
 
 def cover_values(series: Series, coverage: float = COVERAGE, margin: float = MARGIN, like: Recurrence | None = None) -> NDArray[np.float64]:

@@ -189,6 +189,19 @@ def _explained(stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence
         phase=numbered([UNKNOWN if sample.phase is None else codes.setdefault(sample.phase, len(codes)) for sample in samples]),
         progress=placed([sample.progress for sample in samples]),
     )
-    quanta[signals.waited[:, :, None] & (compressible | (quanta == 0))] = UNKNOWN
+    untold = signals.waited & ~_went_on(signals)
+    quanta[untold[:, :, None] & (compressible | (quanta == 0))] = UNKNOWN
     quanta.flags.writeable = False
     return Observations(stages, quanta, compressible, signals)
+
+
+def _went_on(signals: Signals) -> NDArray[np.bool_]:
+    """Return where the job's step went on within its phase since the period before, shape ``(n_stages, n_periods)``.
+
+    What a stage then held nothing of, it did not need there.
+    """
+    went = np.zeros(signals.phase.shape, dtype=np.bool_)
+    same = (signals.phase[:, 1:] == signals.phase[:, :-1]) & (signals.step[:, 1:] == signals.step[:, :-1]) & (signals.phase[:, 1:] >= 0)
+    with np.errstate(invalid="ignore"):
+        went[:, 1:] = same & (signals.progress[:, 1:] > signals.progress[:, :-1])
+    return went

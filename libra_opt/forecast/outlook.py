@@ -12,6 +12,7 @@ from libra_opt.forecast.method import Outlook
 from libra_opt.forecast.observations import UNKNOWN, Observations, Signals
 from libra_opt.forecast.quantiles import predict_quantiles
 from libra_opt.forecast.series import Series
+from libra_opt.forecast.staying import staying, within_phase
 
 __all__ = ["Quantiles", "whole"]
 
@@ -20,6 +21,7 @@ _DECIMALS: Final = 3
 _SLACK: Final = 1e-3
 """Demand is rounded up to whole quanta, but not for a thousandth of one."""
 
+_LOOKING_INTO_STEPS: Final = ("auto", "own_step")
 _KNOWING: Final = ("own_step", "seasonal_naive")
 _CERTAIN: Final = 0.03
 """Intensities that differ by no more are those of a certain demand: so small a difference would only decide between jobs that are equal."""
@@ -58,6 +60,9 @@ class Quantiles:
         next_period = _at_least(
             predicted.values[:, : self.horizon].mean(axis=1), np.where(_expects_change(predicted.methods), 0, demand.last_raised.reshape(-1))
         )
+        if self.name in _LOOKING_INTO_STEPS and (stay := staying(observations.signals, len(observations.quanta), self.horizon)) is not None:
+            within = within_phase(values, stay, PROBABILITIES, LARGEST_RATIO)
+            next_period = np.where(np.isnan(within), next_period, within)
         told = [next_period, *(predicted.values[:, step] for step in range(1, self.lookahead))]
         (first, intensity), *ahead = [_planned(observations, quantiles, last) for quantiles in told]
         return Outlook(first, intensity, _leading(predicted.methods, np.asarray(~np.isnan(demand.values).all(axis=2))), tuple(ahead))

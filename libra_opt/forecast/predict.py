@@ -20,6 +20,7 @@ from libra_opt.forecast.need import STATED, Cover, cover
 from libra_opt.forecast.observations import Observations, observe
 from libra_opt.forecast.outlook import Quantiles
 from libra_opt.forecast.recurrence import Recurrence, recurrence
+from libra_opt.forecast.staying import staying
 
 __all__ = ["CPU", "forecast"]
 
@@ -67,7 +68,8 @@ def _block(
     demand = demand_of(observations, ceiling, _per_thread(ledger))
     outlook = method.predict(observations, demand)
     like = _like_next(observations, options.horizon) if options.need == "own_step" else None
-    covered = _with_stated(cover(observations, ceiling, options.coverage, options.margin, like), rows, ledger, stages)
+    stay = staying(observations.signals, len(rows), options.horizon) if options.need == "own_step" else None
+    covered = _with_stated(cover(observations, ceiling, options.coverage, options.margin, like, stay), rows, ledger, stages)
     demands: list[list[int]] = np.minimum(outlook.demand, _writable(ledger)).tolist()
     factors: list[list[float]] = outlook.intensity.tolist()
     needs: list[list[int]] = covered.need.tolist()

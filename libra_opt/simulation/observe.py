@@ -18,7 +18,8 @@ import numpy.typing as npt
 from libra_opt.domain import Amounts, Job, Observation, Options, Pool, Rates, Stage, State, Workload, WorkloadJob, WorkloadStage
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.ledger import CARDS
-from libra_opt.simulation.ahead import coming, stretches
+from libra_opt.simulation.ahead import coming
+from libra_opt.simulation.earlier import Past, past_of
 from libra_opt.simulation.plant import JobPeriod, Plant
 from libra_opt.simulation.truth import Vector, vector
 
@@ -31,6 +32,12 @@ _WHERE_SHORT: Final = 1.2
 _ALMOST: Final = 1e-9
 _FIRST_STEP: Final = 1_000_000_000
 """The number of a job's first step, so that those of an earlier run have one; it must not tell how many will come."""
+
+_MIDDLE: Final = 0.75
+"""So far into a phase its memory says what it needs; later the next may begin, of which an untried job knows only what it declared."""
+
+_TRIED: Final = 3
+"""So often it must have been measured there."""
 
 _DIGITS: Final = 6
 _PRIOR_SECONDS: Final = 300.0
@@ -72,15 +79,19 @@ class Observer:
         self._served = [0.0] * len(self._sizes)
         self._progressed = [0.0] * len(self._sizes)
         self._seen_work = self._seen_size = 0.0
-        self._offset = max(job.observed_before for job in self._workload.jobs)
+        self._offset = 0
 
     def begin(self, seconds: float) -> None:
-        """Enter what was observed of earlier runs, in periods of that length, up to the period in which the job comes."""
-        for j, job in enumerate(self._workload.jobs):
+        """Enter what was observed of earlier steps and runs, in periods of that length, up to the period in which the job comes."""
+        told: list[tuple[int, list[Past]]] = []
+        for job, truth in zip(self._workload.jobs, self._plant.truths, strict=True):
             comes = ceil(job.submitted / seconds - _ALMOST)
             stands = comes * seconds - job.submitted if job.clock == "wall" else 0.0
-            for t in range(-job.observed_before, 0):
-                self._earlier(j, self._offset + comes + t, stands + t * seconds, seconds)
+            told.append((comes, list(past_of(self._workload, job, truth, seconds, stands, LONGEST))))
+        self._offset = max(len(past) for _, past in told)
+        for j, (comes, past) in enumerate(told):
+            for t, each in enumerate(past):
+                self._earlier(j, self._offset + comes - len(past) + t, each, seconds)
 
     def record(self, period: int, periods: Iterable[JobPeriod]) -> None:
         """Observe one period."""
@@ -121,26 +132,17 @@ class Observer:
             }
         )
 
-    def _earlier(self, j: int, period: int, begins: float, seconds: float) -> None:
-        """Enter one period of an earlier run: what of the steps it went through, counted from the beginning of the run that comes, served in full."""
-        truth, job = self._plant.truths[j], self._workload.jobs[j]
-        way = stretches(truth, begins, seconds, repeats=True)
-        cycle, after = divmod(begins + seconds + _ALMOST, truth.seconds)
-        at = truth.part_at(after)
-        progress = (after - truth.phase_begins[at]) / (truth.phase_ends[at] - truth.phase_begins[at])
-        step = max(0, _FIRST_STEP + len(job.steps) * int(cycle) + truth.step[at])
-        for s in range(len(job.stages)):
-            used = tuple(sum(length * (truth.demand[p][s][r] + truth.need[p][s][r]) for length, p in way) / seconds for r in range(len(self._names)))
-            most = {name: peak for r, name in enumerate(self._names) if (peak := max(truth.need[p][s][r] for _, p in way))}
-            entry = {
-                "usage": self._amounts(used),
-                "watermark": most,
-                "step": step,
-                "phase": truth.phase[at],
-                "progress": round(min(1.0, max(0.0, progress)), 3),
-                "period": period,
-            }
+    def _earlier(self, j: int, period: int, past: Past, seconds: float) -> None:
+        """Enter one period in which the job was served in full, before it came."""
+        n, place = range(len(self._names)), {"step": max(0, _FIRST_STEP + past.step), "phase": past.phase, "progress": round(past.progress, 3)}
+        if self._workload.jobs[j].earlier:
+            self._add_up(j, past.work, seconds)
+        for s, (used, most) in enumerate(zip(past.used, past.most, strict=True)):
+            entry = {"usage": self._amounts(used), "watermark": {self._names[r]: most[r] for r in n if most[r]}, "period": period, **place}
             self._of(j)[s].append(Observation.model_validate(entry))
+            if self._workload.jobs[j].earlier:
+                seen = tuple(most[r] if self._memory[r] else used[r] for r in n)
+                self._most[j, s, past.phase] = _highest(self._most.get((j, s, past.phase)), seen)
 
     def _of(self, j: int) -> list[deque[Observation]]:
         if j not in self._history:
@@ -149,13 +151,15 @@ class Observer:
 
     def _count(self, j: int, done: JobPeriod) -> None:
         """Add up the work and the seconds of full service of one period, kills aside."""
-        if done.kills or done.progress <= 0:
-            return
-        self._served[j] += done.work
-        self._progressed[j] += done.progress
+        if not done.kills and done.progress > 0:
+            self._add_up(j, done.work, done.progress)
+
+    def _add_up(self, j: int, work: float, seconds: float) -> None:
+        self._served[j] += work
+        self._progressed[j] += seconds
         if self._sizes[j] > 0:
-            self._seen_work += done.work / self._sizes[j]
-            self._seen_size += done.progress
+            self._seen_work += work / self._sizes[j]
+            self._seen_size += seconds
 
     def _record_waiting(self, j: int, period: int) -> None:
         """Enter where a waiting job stands, which it knows although nothing of it is measured; only the latest such entry is kept."""
@@ -184,6 +188,9 @@ class Observer:
             self._asked_more[key] = _highest(self._asked_more.get(key), more)
 
     def _held_by(self, done: JobPeriod, s: int) -> Vector:
+        return (0.0,) * len(self._names) if done.holding is None else self._plant.has(done.holding)[s]
+
+    def _granted(self, done: JobPeriod, s: int) -> Vector:
         grant = done.holding[s] if done.holding is not None else None
         return (0.0,) * len(self._names) if grant is None else grant.amounts
 
@@ -200,7 +207,7 @@ class Observer:
         entry = Observation.model_validate(
             {
                 "usage": {} if usage is None else dict(zip(self._names, usage, strict=True)),
-                "allocation": self._amounts(held),
+                "allocation": self._amounts(self._granted(done, s)),
                 "watermark": {name: amount for name, amount in zip(self._names, most, strict=True) if amount > 0},
                 "period": period,
                 **place,
@@ -290,7 +297,7 @@ class Observer:
                 "demand": {name: amount for name, amount in told.items() if name in wanted},
                 "need": {name: amount for name, amount in told.items() if name in asked},
             }
-        if self._plant.finished_steps(j) < 1 and job.clock == "progress":
+        if self._plant.finished_steps(j) + len(job.earlier) < 1 and job.clock == "progress" and not _goes_on(history):
             return {"history": history, "need": asked}
         return {"history": history}
 
@@ -320,6 +327,12 @@ def _size(job: WorkloadJob, workload: Workload) -> float:
     """Return the cards a job asked for when it came; where it asked for none, 1."""
     cards = [vector(stage.request, workload.resources)[r] for stage in job.stages for r, name in enumerate(workload.resources) if name.name == CARDS]
     return sum(cards) or 1.0
+
+
+def _goes_on(history: Sequence[Observation]) -> bool:
+    """Return whether the last that was told of a stage is the middle of a phase that it was measured in some times."""
+    last, latest = history[-1], list(history)[-_TRIED:]
+    return len(latest) == _TRIED and last.progress is not None and last.progress < _MIDDLE and all(e.usage and e.phase == last.phase for e in latest)
 
 
 def _declared(stage: WorkloadStage) -> dict[str, Any]:

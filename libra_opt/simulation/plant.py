@@ -13,6 +13,7 @@ from typing import Final
 
 from libra_opt.domain import PreemptionCost, Workload, WorkloadJob
 from libra_opt.simulation.admission import check_grants
+from libra_opt.simulation.exclusive import ExclusiveCards
 from libra_opt.simulation.grant import Holding
 from libra_opt.simulation.truth import Truth, Vector, cluster_total, truth_of, vector
 
@@ -146,6 +147,7 @@ class Plant:
         self._names = tuple(resource.name for resource in workload.resources)
         self._changes = sorted(workload.changes, key=lambda change: change.at_seconds)
         self._pools = {pool.name: vector(pool.capacity, workload.resources) for pool in workload.pools}
+        self._cards = ExclusiveCards(workload)
 
     def capacity(self) -> Mapping[str, Vector]:
         """Return what every pool has now."""
@@ -268,6 +270,10 @@ class Plant:
             found.append(1.0 if pools is None or grant is None else pools[grant.pool])
         return found
 
+    def has(self, holding: Holding) -> list[Vector]:
+        """Return what every stage really has: what it was granted, and all the memory of its cards where they are exclusive."""
+        return [(0.0,) * len(self.total) if grant is None else self._cards.held(grant.pool, grant.amounts) for grant in holding]
+
 
 class _Run:
     """One job through one period."""
@@ -277,8 +283,7 @@ class _Run:
         self.job: WorkloadJob = plant.workload.jobs[j]
         self.truth, self.state = plant.truths[j], plant.states[j]
         holding = self.state.holding or ()
-        nothing = (0.0,) * len(plant.total)
-        self.held = [nothing if grant is None else grant.amounts for grant in holding]
+        self.held = plant.has(holding)
         self.speeds = plant.speeds(j, holding)
         self.effective = [[speed * amount for amount in held] for held, speed in zip(self.held, self.speeds, strict=True)]
         self.is_wall = self.job.clock == "wall"

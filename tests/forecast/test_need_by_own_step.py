@@ -109,10 +109,12 @@ def test_without_a_place_the_whole_history_counts(field):
     assert expected.why.endswith("The need of mem covers the whole history, as too few earlier steps are known to have come to this place.")
 
 
-def test_two_earlier_steps_are_enough_and_one_is_not():
-    history = history_of()
-    assert need_after(until(history, 2, "rollout", 3)) == 22
-    assert need_after(until(history, 1, "rollout", 3)) == 110
+def test_two_earlier_steps_are_enough_and_one_is_not_unless_progress_tells_that_the_phase_goes_on():
+    untold, told = history_of(progress=False), history_of()
+    assert need_after(until(untold, 3, "rollout", 3)) == 22
+    assert need_after(until(untold, 2, "rollout", 3)) == 110  # when the first step began is not known
+    assert need_after(until(told, 1, "rollout", 3)) == 22
+    assert need_after(until(told, 1, "rollout", 7)) == 110  # it may end
 
 
 def test_a_first_phase_of_unknown_beginning_is_a_place_only_by_its_progress():

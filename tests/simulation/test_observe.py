@@ -220,3 +220,20 @@ def test_states_say_nothing_of_what_is_yet_to_come(drawn, cards, clock):
     assert before
     for first, second in before:
         assert first == second
+
+
+def test_steps_done_before_a_job_came_are_its_history():
+    made = workload(asking(*STEPS, earlier=[dict(each) for each in STEPS]), asking(*STEPS, name="b"), horizon_seconds=240)
+    found = states(made, Scripted({0: held(gpu=8, memory=50)}))
+    first, later = history(found[0]), history(found[1])
+    assert first
+    assert [entry.period for entry in first] == list(range(len(first)))
+    assert first[-1].progress == 1
+    assert {later[-1].step - entry.step for entry in first} == set(range(1, len(STEPS) + 1))
+    assert len(later) == len(first) + 1
+    assert found[0].jobs[0].all_stages[0].need is None or not found[0].jobs[0].all_stages[0].need
+
+
+def test_earlier_steps_do_not_go_with_an_earlier_run():
+    with pytest.raises(ValueError, match="observed_before"):
+        workload(asking(*STEPS, earlier=[dict(each) for each in STEPS], observed_before=3))

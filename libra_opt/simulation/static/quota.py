@@ -125,6 +125,15 @@ class Shaper:
                 held[s, self._cards] = max(held[s, self._cards], -(-needed // unit) * unit)
         return held if bool((held <= self._most).all()) else None
 
+    def _with_card_memory(self, held: _Ints) -> _Ints:
+        """Return what is really had of so much: all the memory of the cards, where those of every pool are exclusive."""
+        has = held.copy()
+        for s, ratios in enumerate(self._ratios):
+            known = [ratio for ratio in ratios if ratio is not None]
+            if known and len(known) == len(ratios):
+                has[s, self._memory] = max(has[s, self._memory], min(int(held[s, self._cards]) * p // q for p, q in known))
+        return has
+
     def quota(self, amounts: _Floats, cap: int) -> Quota | None:
         """Return the trimmed quota of stages that are to hold these amounts and so much memory; None where it cannot run."""
         least = self._floor(self.caps[cap])
@@ -132,7 +141,7 @@ class Shaper:
             return None
         held = np.maximum(least, np.ceil(np.minimum(amounts, self._most) / self._unit - _ALMOST).astype(np.int64) * self._unit)
         held = np.where(self._is_compressible, np.minimum(held, self._most), least)
-        pace = self.demand.pace(held * self._step, self.speeds)
+        pace = self.demand.pace(self._with_card_memory(held) * self._step, self.speeds)
         wanted = (self._demand * pace[:, None, None]).max(axis=0)
         used = np.ceil(wanted / self._unit - 1e-6 / self._unit).astype(np.int64) * self._unit
         trimmed = np.where(self._is_compressible, np.maximum(least, np.minimum(used, held)), held)

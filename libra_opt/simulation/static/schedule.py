@@ -14,6 +14,7 @@ from typing import Final
 
 from libra_opt.domain import Workload
 from libra_opt.domain.vectors import Vector as Quanta
+from libra_opt.simulation.exclusive import ExclusiveCards
 from libra_opt.simulation.room import Cells, declared, in_quanta
 from libra_opt.simulation.static.course import Demand, OwnCourse, WallCourse, course_of
 from libra_opt.simulation.static.events import Evaluation
@@ -64,6 +65,7 @@ class Problem:
         self.demands = [Demand(truth_of(workload, job)) for job in workload.jobs]
         self.arrivals = [ceil(job.submitted / period_seconds - _ALMOST) for job in workload.jobs]
         self._steps = [float(resource.step) for resource in workload.resources]
+        self._cards, self._pools = ExclusiveCards(workload), [pool.name for pool in workload.pools]
         self._speeds = [dict(allowed) for allowed in self.ledger.allowed]
         self.first_capacity = self.capacity(0)
         self._courses: dict[tuple[int, Cells], OwnCourse | WallCourse] = {}
@@ -86,7 +88,7 @@ class Problem:
         """Return the course of a job that holds these cells."""
         known = self._courses.get((j, cells))
         if known is None:
-            amounts = [tuple(a * step for a, step in zip(row, self._steps, strict=True)) for _, row in cells]
+            amounts = [self._cards.held(self._pools[k], tuple(a * step for a, step in zip(row, self._steps, strict=True))) for k, row in cells]
             speeds = [float(self._speeds[s][k]) for s, (k, _) in zip(self.ledger.stage_of[j], cells, strict=True)]
             known = self._courses[j, cells] = course_of(self.workload.jobs[j], self.demands[j], amounts, speeds, self.horizon)
         return known

@@ -25,6 +25,7 @@ __all__ = ["Agentic", "agentic"]
 _STEPS: Final = (4, 16)
 _MEDIAN_STEPS: Final = 6
 _STEPS_SPREAD: Final = 0.5
+_REMEMBERED_SECONDS: Final = 4 * 3600.0
 _SLACK: Final = (1.5, 4.0)
 _LARGEST_DISAGGREGATED: Final = 3
 
@@ -79,7 +80,7 @@ def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
     while left > 0:
         draft = _draw(parameters, generator)
         if busy > 0:
-            draft = replace(draft, steps=_from_the_middle(draft.steps, generator))
+            draft = _from_the_middle(draft, generator)
             busy -= sum(map(_work, draft.steps)) / sum(map(_seconds, draft.steps))
         else:
             draft = replace(draft, submitted=round(float(generator.uniform(0, parameters.horizon_seconds)), 1))
@@ -105,6 +106,7 @@ class _Draft:
     stages: Sequence[str]
     steps: Sequence[Step]
     submitted: float = 0.0
+    earlier: Sequence[Step] = ()
 
 
 def _draw(parameters: Agentic, generator: np.random.Generator) -> _Draft:
@@ -117,12 +119,23 @@ def _draw(parameters: Agentic, generator: np.random.Generator) -> _Draft:
     return _Draft(profile, ("main",) if is_colocated else STAGES, [step(profile, number, generator) for number in range(n_steps)])
 
 
-def _from_the_middle(steps: Sequence[Step], generator: np.random.Generator) -> list[Step]:
-    """Return what is left of a job that has been running: whole steps, the first of them begun."""
-    rest = list(steps[int(generator.integers(len(steps))) :])
-    begun = int(generator.integers(len(rest[0].parts)))
-    rest[0] = rest[0].replace({"parts": rest[0].parts[begun:]})
-    return rest
+def _from_the_middle(draft: _Draft, generator: np.random.Generator) -> _Draft:
+    """Return a job that has been running: what is left of it, the first step begun, and what it had done."""
+    at = int(generator.integers(len(draft.steps)))
+    present = draft.steps[at]
+    begun = int(generator.integers(len(present.parts)))
+    done = [*draft.steps[:at], *([present.replace({"parts": present.parts[:begun]})] if begun else [])]
+    return replace(draft, steps=[present.replace({"parts": present.parts[begun:]}), *draft.steps[at + 1 :]], earlier=_latest(done))
+
+
+def _latest(steps: Sequence[Step]) -> list[Step]:
+    """Return the latest steps, so many as may be remembered."""
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if sum(map(_seconds, kept)) >= _REMEMBERED_SECONDS:
+            break
+        kept.insert(0, step)
+    return kept
 
 
 def _at_most(steps: Sequence[Step], work: float, seconds: float) -> list[Step]:
@@ -165,7 +178,8 @@ def _job(number: int, draft: _Draft, generator: np.random.Generator) -> Workload
         preemption_cost=PreemptionCost(evict_seconds=model.cold_seconds, resize_seconds=15, migrate_seconds=45),
         submitted=draft.submitted,
         deadline=round(draft.submitted + slack * sum(map(_seconds, draft.steps)), 1),
-        stages=declared(draft.profile, draft.stages, draft.steps),
+        stages=declared(draft.profile, draft.stages, [*draft.earlier, *draft.steps]),
         steps=tuple(draft.steps),
+        earlier=tuple(draft.earlier),
         restart=Restart(cold_seconds=model.cold_seconds, warm_seconds=20),
     )

@@ -53,7 +53,7 @@ def colocated_step(profile: Profile, number: int, generator: np.random.Generator
             stretch.seconds,
             "rollout",
             gpu=profile.cards(stretch.decoding),
-            gpu_mem=model.engine_gib(stretch.tokens),
+            gpu_mem=model.engine_gib,
             cpu=1 + _CORES_ALIVE * stretch.alive + _CORES_CALL * stretch.calls,
             mem=host + _HOST_GIB_ALIVE * stretch.alive,
             net=0.1,
@@ -61,11 +61,11 @@ def colocated_step(profile: Profile, number: int, generator: np.random.Generator
         for stretch in stretches(batch)
     ]
     checks = profile.trajectories * (0.1 if profile.has_judge else _CORES_CHECK)
-    parts.append(_part(reward, "reward", gpu=1.0 if profile.has_judge else 0.0, gpu_mem=model.engine_gib(0), cpu=1 + checks, mem=host, net=0.1))
+    parts.append(_part(reward, "reward", gpu=1.0 if profile.has_judge else 0.0, gpu_mem=model.engine_gib, cpu=1 + checks, mem=host, net=0.1))
     cores = (_CORES_CARD + (0 if profile.is_firm else _CORES_OFFLOAD)) * model.gang
     parts.append(_part(train, "train", gpu=model.gang, gpu_mem=profile.train_gib, cpu=cores, mem=host, net=0.2 * model.gang, waits=True))
     sync = min(_SYNC_GBYTES, model.weights_gib * profile.peak / model.unit / _SYNC_SECONDS)
-    parts.append(_part(_SYNC_SECONDS, "sync", gpu=profile.peak, gpu_mem=model.engine_gib(0), cpu=4.0, mem=host, net=sync))
+    parts.append(_part(_SYNC_SECONDS, "sync", gpu=profile.peak, gpu_mem=model.engine_gib, cpu=4.0, mem=host, net=sync))
     return Step(parts=tuple(parts), trajectories=profile.trajectories, tokens=round(float(batch.tokens.sum())))
 
 

@@ -46,8 +46,8 @@ def _stage(profile: Profile, name: str, peak: dict[str, float]) -> WorkloadStage
     asked = amounts(most)
     least = {
         "gpu": unit if rolls else int(most["gpu"] > 0 and name == "reward"),
-        "cpu": _LEAST_SHARE * peak.get("cpu", 0),
-        "net": _LEAST_SHARE * peak.get("net", 0),
+        "cpu": _at_least(peak.get("cpu", 0)),
+        "net": _at_least(peak.get("net", 0)),
     }
     quotas = {"min_quota": amounts(least), "max_quota": _with_zeros(asked), "request": asked}
     if most["gpu"]:
@@ -58,3 +58,8 @@ def _stage(profile: Profile, name: str, peak: dict[str, float]) -> WorkloadStage
 def _with_zeros(asked: Amounts) -> Amounts:
     """Return a maximum in which a resource that is never used is 0, and not unlimited."""
     return Amounts({name: asked.get(name, 0) for name in ("gpu", "gpu_mem", "cpu", "mem", "net")})
+
+
+def _at_least(peak: float) -> float:
+    """Return the minimum of a resource, in tenths rounded up: a stage that uses any must never be left without."""
+    return ceil(10 * _LEAST_SHARE * peak - 1e-9) / 10

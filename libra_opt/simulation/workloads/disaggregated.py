@@ -63,7 +63,7 @@ def disaggregated_step(profile: Profile, number: int, generator: np.random.Gener
         parts.append((stretch.seconds, "update" if is_updating else "collect", use))
     sync = min(40.0, model.weights_gib * profile.peak / model.unit / _SYNC_SECONDS)
     last = parts[-1][2]
-    engines = amounts({"gpu": profile.peak, "gpu_mem": model.engine_gib(0), "cpu": 4.0, "mem": _HOST_GIB + _HOST_GIB_CARD * profile.peak, "net": sync})
+    engines = amounts({"gpu": profile.peak, "gpu_mem": model.engine_gib, "cpu": 4.0, "mem": _HOST_GIB + _HOST_GIB_CARD * profile.peak, "net": sync})
     parts.append((_SYNC_SECONDS, "sync", {**last, "rollout": engines, "train": _train(profile, is_updating=False)}))
     return Step(parts=tuple(map(_part, parts)), trajectories=profile.trajectories, tokens=round(float(batch.tokens.sum())))
 
@@ -94,9 +94,7 @@ def _cut(curve: list[Stretch], update: float) -> list[tuple[Stretch, bool]]:
 def _rollout(profile: Profile, stretch: Stretch) -> Amounts:
     host = _HOST_GIB + _HOST_GIB_CARD * profile.peak + _HOST_GIB_ALIVE * stretch.alive
     cores = 1 + _CORES_ALIVE * stretch.alive + _CORES_CALL * stretch.calls
-    return amounts(
-        {"gpu": profile.cards(max(_REFILL, stretch.decoding)), "gpu_mem": profile.model.engine_gib(stretch.tokens), "cpu": cores, "mem": host, "net": 0.1}
-    )
+    return amounts({"gpu": profile.cards(max(_REFILL, stretch.decoding)), "gpu_mem": profile.model.engine_gib, "cpu": cores, "mem": host, "net": 0.1})
 
 
 def _reward(profile: Profile, stretch: Stretch) -> Amounts:

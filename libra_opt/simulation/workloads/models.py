@@ -1,10 +1,7 @@
 """Sizes of the models that generated jobs train, and what they need: published shapes, and the arithmetic on them."""
 
 from dataclasses import dataclass
-from math import ceil
 from typing import Final
-
-from libra_opt.simulation.workloads.hardware import CARD_GIB
 
 __all__ = ["MODELS", "MODEL_SOURCES", "Model"]
 
@@ -14,11 +11,12 @@ _OFFLOADED_BYTES: Final = 12
 _ENGINE_GIB: Final = 6.0
 
 MODEL_SOURCES: Final = (
+    ("models: Qwen2.5 7B, 14B, 32B and 72B (Qwen2.5 Technical Report, arXiv 2412.15115), parameters of its model cards"),
+    "weights: 2 bytes per parameter; 6 GiB per card for the engine itself (assumed)",
     (
-        "models: layers and key-value heads of 128 of Qwen2.5 7B, 14B, 32B and 72B (Qwen2.5 Technical Report, arXiv 2412.15115, table 1), "
-        "parameters of its model cards"
+        "inference must hold one engine and no more: short of memory for keys and values an engine preempts requests and recomputes them later, it does not "
+        "die (vLLM documentation, Optimization and Tuning, Preemption); fewer engines decode fewer trajectories side by side"
     ),
-    "weights: 2 bytes per parameter; keys and values of a token: 2 x layers x heads x 128 x 2 bytes; 6 GiB per card for the engine itself (assumed)",
     (
         "an update: 16 bytes per parameter in mixed precision with Adam (ZeRO, arXiv 1910.02054, section 3.1), which with activations fills 2, 4, 8, 16 cards "
         "to about 70 GiB each; with the optimiser's 12 bytes per parameter in host memory (ZeRO-Offload, arXiv 2101.06840) a quarter of that"
@@ -38,8 +36,6 @@ class Model:
         What it is called.
     parameters
         In thousand millions.
-    layers, heads
-        Layers, and heads that keep keys and values, of 128 each.
     unit
         Cards that one inference engine spans (tensor parallel).
     gang
@@ -52,8 +48,6 @@ class Model:
 
     name: str
     parameters: float
-    layers: int
-    heads: int
     unit: int
     gang: int
     per_card: int
@@ -65,27 +59,20 @@ class Model:
         return self.parameters * 1e9 * _WEIGHT_BYTES / _GIB
 
     @property
-    def token_gib(self) -> float:
-        """Keys and values of one token."""
-        return 2 * self.layers * self.heads * 128 * 2 / _GIB
-
-    @property
     def offloaded_gib(self) -> float:
         """State of the optimiser, which waits in host memory while cards roll out."""
         return self.parameters * 1e9 * _OFFLOADED_BYTES / _GIB
 
-    def engine_gib(self, tokens: float) -> float:
-        """Return what inference holds on cards: keys and values of that many tokens, and a copy of the weights for every unit that they fill."""
-        kept = tokens * self.token_gib
-        room = self.unit * (CARD_GIB - _ENGINE_GIB) - self.weights_gib
-        n_engines = max(1, ceil(kept / room))
-        return kept + n_engines * (self.weights_gib + self.unit * _ENGINE_GIB)
+    @property
+    def engine_gib(self) -> float:
+        """What inference must hold: one engine with a copy of the weights."""
+        return self.weights_gib + self.unit * _ENGINE_GIB
 
 
 MODELS: Final = (
-    Model("7b", 7.6, 28, 4, unit=1, gang=2, per_card=32, cold_seconds=60),
-    Model("14b", 14.7, 48, 8, unit=1, gang=4, per_card=20, cold_seconds=75),
-    Model("32b", 32.5, 64, 8, unit=2, gang=8, per_card=12, cold_seconds=90),
-    Model("72b", 72.7, 80, 8, unit=4, gang=16, per_card=8, cold_seconds=120),
+    Model("7b", 7.6, unit=1, gang=2, per_card=32, cold_seconds=60),
+    Model("14b", 14.7, unit=1, gang=4, per_card=20, cold_seconds=75),
+    Model("32b", 32.5, unit=2, gang=8, per_card=12, cold_seconds=90),
+    Model("72b", 72.7, unit=4, gang=16, per_card=8, cold_seconds=120),
 )
 """From small to large."""

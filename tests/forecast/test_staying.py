@@ -1,0 +1,89 @@
+"""Staying: what is said of a job whose progress tells that its phase goes on, and that nothing is said where it may end."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from libra_opt.domain import State, StageForecast
+from libra_opt.forecast import forecast
+
+GPU, MEM = 0, 3
+Entry = dict[str, Any]
+
+
+def entries(phase: str, step: int, cards: list[float], mem: float = 50, length: int | None = None) -> list[Entry]:
+    length = length or len(cards)
+    return [
+        {"usage": {"gpu": used, "mem": mem}, "allocation": {"gpu": 16, "mem": 200}, "step": step, "phase": phase, "progress": (t + 1) / length}
+        for t, used in enumerate(cards)
+    ]
+
+
+def expected(history: list[Entry], **options: Any) -> StageForecast:
+    ((_, told),) = forecast(State.model_validate({"jobs": [{"id": "a", "history": history}], "options": {"forecast": {"need": "own_step", **options}}})).stages
+    return told
+
+
+ROLLOUT = [8.0, 8, 8, 7, 7, 6, 6, 5, 4, 4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1]
+TRAIN = [8.0] * 6
+
+
+def run(steps: int) -> list[Entry]:
+    return [each for step in range(steps) for each in (*entries("rollout", step, ROLLOUT), *entries("train", step, TRAIN, mem=120))]
+
+
+def test_in_the_tail_of_a_rollout_the_cards_of_training_are_not_asked_for():
+    told = expected([*run(2), *entries("rollout", 2, ROLLOUT)[:17]])
+    highest = told.demand[GPU] * max(told.intensity or (1,))
+    assert highest <= 2
+    assert told.need[MEM] <= 55
+
+
+def test_where_the_phase_may_end_what_follows_is_asked_for():
+    told = expected([*run(3), *entries("rollout", 3, ROLLOUT)])
+    assert told.demand[GPU] * max(told.intensity or (1,)) >= 7
+    assert told.need[MEM] >= 120
+
+
+def test_the_period_in_which_a_phase_began_says_nothing_of_its_memory_once_it_was_measured_alone():
+    begun = entries("rollout", 2, ROLLOUT)
+    begun[0]["usage"]["mem"] = 120  # partly of the training before
+    assert expected([*run(2), *begun[:1]]).need[MEM] >= 55
+    assert expected([*run(2), *begun[:2]]).need[MEM] <= 55
+
+
+def test_memory_that_was_used_about_there_the_times_before_is_covered():
+    history = run(3)
+    history[26 + 9]["usage"]["mem"] = 90
+    assert expected([*history, *entries("rollout", 3, ROLLOUT)[:9]]).need[MEM] >= 90
+    assert expected([*history, *entries("rollout", 3, ROLLOUT)[:15]]).need[MEM] <= 55
+
+
+def test_memory_that_grows_for_the_first_time_is_covered_ahead():
+    growing = entries("rollout", 0, [4.0] * 8, length=20)
+    for t, each in enumerate(growing):
+        each["usage"]["mem"] = 20 + 10 * t
+    assert expected(growing).need[MEM] >= 100
+
+
+@pytest.mark.parametrize("missing", ["progress", "phase"])
+def test_without_progress_or_phase_nothing_is_taken_to_stay(missing):
+    history = [*run(1), *entries("rollout", 1, ROLLOUT)[:17]]
+    bare = [{name: value for name, value in each.items() if name != missing} for each in history]
+    assert expected(bare).need[MEM] >= 120
+
+
+def test_a_phase_that_ran_faster_before_is_not_taken_to_stay():
+    history = [*run(1), *entries("rollout", 1, [8.0, 4], length=2), *entries("train", 1, TRAIN, mem=120), *entries("rollout", 2, [8.0, 7], length=8)]
+    assert expected(history).need[MEM] >= 120
+
+
+@given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 1)), min_size=1, max_size=12))
+def test_need_is_never_under_the_last_measurement_of_a_phase_that_goes_on(drawn):
+    history = [
+        {"usage": {"gpu": 1, "mem": used}, "step": 0, "phase": "rollout", "progress": done}
+        for used, done in zip([u for u, _ in drawn], sorted(d for _, d in drawn), strict=True)
+    ]
+    assert expected(history).need[MEM] >= int(drawn[-1][0])
