@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.formulation.program import Choice, Program
+from libra_opt.formulation.runs import spans
 from libra_opt.solvers.residual import Residual
 
 __all__ = ["fill", "round_plan"]
@@ -118,11 +119,29 @@ def _fill(program: Program, residual: Residual, level_value: _Floats, cell_cost:
     np.maximum.at(loss, bundles.job, level_value)
     now = np.where(level >= 0, level_value[level], 0.0)
     order = np.lexsort((np.arange(program.n_jobs), loss - now, loss <= 0))
+    is_tried = (room > _LEAST_ROOM) & ((level >= 0) | _can_begin(program, residual))
     misses = 0
-    for job in order[room[order] > _LEAST_ROOM][:_FILLERS]:
+    for job in order[is_tried[order]][:_FILLERS]:
         misses = 0 if _raise(program, residual, int(job), int(top[job]), cell_cost) else misses + 1
         if misses >= _MISSES:
             break
+
+
+def _can_begin(program: Program, residual: Residual) -> npt.NDArray[np.bool_]:
+    """Tell for which jobs every stage by itself fits into what is left, at their lowest level of any use, shape ``(n_jobs,)``; no other waiting job can gain."""
+    bundles = program.bundles
+    able = np.flatnonzero(np.diff(bundles.first_level) > 0)
+    level = bundles.first_level[able]
+    is_useless = (bundles.service[level] <= 0) & (program.wait_ms[able] == 0)
+    level += is_useless
+    has = level < bundles.first_level[able + 1]
+    able, level = able[has], level[has]
+    slots, first_slot = spans(bundles.first_slot[level], bundles.first_slot[level + 1])
+    cells, first_cell = spans(bundles.first_cell[slots], bundles.first_cell[slots + 1])
+    fits = (program.amount[cells] <= residual.pool[program.cell_pool[cells]]).all(axis=1)
+    can = np.zeros(program.n_jobs, dtype=np.bool_)
+    can[able] = np.logical_and.reduceat(np.logical_or.reduceat(fits, first_cell), first_slot)
+    return can
 
 
 def _raise(program: Program, residual: Residual, job: int, top: int, cell_cost: _Floats) -> bool:
