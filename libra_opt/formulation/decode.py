@@ -1,7 +1,7 @@
 """From a choice back to a plan: amounts, spare, actions and reasons in the order of the state, the tiers they reach, and the shares in use."""
 
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -55,10 +55,10 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> De
         trusted(PlannedStage, {"name": name, "pool": ledger.pools[k], "resources": resources})
         for name, k, resources in zip(names, pool.tolist(), written.rows(amount), strict=True)
     ]
-    ends = np.cumsum(np.where(runs, np.diff(program.first_stage), 0)).tolist()
+    first = np.append(0, np.cumsum(np.where(runs, np.diff(program.first_stage), 0))).tolist()
     jobs = [
         trusted(PlannedJob, {"id": ledger.jobs[j], "action": action, "service": share, "stages": tuple(placed[begin:end]), "reason": reason})
-        for j, action, share, begin, end, reason in zip(order, actions, service.tolist(), [0, *ends[:-1]], ends, reasons, strict=True)
+        for j, action, share, (begin, end), reason in zip(order, actions, service.tolist(), pairwise(first), reasons, strict=True)
     ]
     score = _score(program, choice, service, way)
     return Decoded(tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist())), score, _utilisation(ledger, pool, amount))

@@ -160,13 +160,13 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Sentence]:
     over = outcome.usage.queue[queue] + asked > program.shared.ceiling[queue]
     pieces = _lacking(outcome, cells[cell], missing[cell] > 0)
     protected = (program.lost[jobs] > 0).tolist()
-    actions, pools = outcome.actions, ledger.pools
-    for i, (job, is_protected, lacking, k, is_over) in enumerate(zip(jobs.tolist(), protected, pieces, pool[cell].tolist(), over.any(axis=1).tolist(), strict=True)):
+    actions, pools, capped = outcome.actions, ledger.pools, np.asarray(over.any(axis=1)).tolist()
+    for i, (job, is_protected, lacking, k) in enumerate(zip(jobs.tolist(), protected, pieces, pool[cell].tolist(), strict=True)):
         did = _refused(actions[job], is_protected=is_protected)
         if lacking:
             code = "shed" if is_protected else "evicted" if actions[job] == "evict" else "no_room"
             yield code, f"{did}: needs at least {lacking} in {pools[k]}, which others use better"
-        elif is_over:
+        elif capped[i]:
             yield "queue_ceiling", f"{did}: queue {ledger.queues[queue[i]]!r} would pass its ceiling of {', '.join(_names(ledger, over[i]))}"
         else:
             yield "no_gain", f"{did}: it would fit, but what is left is reserved for a queue's guarantee, or running it adds no value"
