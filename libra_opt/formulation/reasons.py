@@ -67,19 +67,13 @@ def explain(ledger: Ledger, program: Program, choice: Choice, actions: Sequence[
     usage, runs = program.usage(choice), program.runs(choice)
     outcome = _Outcome(ledger, program, choice, actions, usage, program.shared.capacity - usage.pool, written)
     is_full, is_most = service >= _FULL, service >= program.peak - 1e-9
-    held_down, waiting = np.flatnonzero(runs & ~is_full & ~is_most), np.flatnonzero(~runs)
+    limited, held_down, waiting = np.flatnonzero(runs & ~is_full & is_most), np.flatnonzero(runs & ~is_full & ~is_most), np.flatnonzero(~runs)
     has_level = program.bundles.first_level[waiting] < program.bundles.first_level[waiting + 1]
-    shares = [
-        f"{_MOVED[action]}: {share:.0%} of its demand is served" if action in _MOVED else "" for action, share in zip(actions, service.tolist(), strict=True)
-    ]
-    sentences: list[_Sentence] = [
-        ("fully_served", f"{_MOVED[action]}: served in full")
-        if full
-        else ("own_limit", f"{share}, the most that its max_quota, its curve and the size of the pools allow")
-        for action, full, share in zip(actions, (runs & is_full).tolist(), shares, strict=True)
-    ]
+    served = {action: ("fully_served", f"{moved}: served in full") for action, moved in _MOVED.items()}
+    sentences: list[_Sentence] = [served.get(action, ("", "")) for action in actions]
     for jobs, found in (
-        (held_down, _held_down(outcome, held_down, shares)),
+        (limited, _limited(outcome, limited, service)),
+        (held_down, _held_down(outcome, held_down, service)),
         (waiting[has_level], _crowded_out(outcome, waiting[has_level])),
         (waiting[~has_level], _too_large(outcome, waiting[~has_level])),
     ):
@@ -89,7 +83,18 @@ def explain(ledger: Ledger, program: Program, choice: Choice, actions: Sequence[
     return [reasons[sentence] for sentence in sentences]
 
 
-def _held_down(outcome: _Outcome, jobs: _Indices, shares: Sequence[str]) -> Iterator[_Sentence]:
+def _shares(outcome: _Outcome, jobs: _Indices, service: _Floats) -> Iterator[str]:
+    """Say what is done to jobs that run, and how far they are served."""
+    return (f"{_MOVED[outcome.actions[job]]}: {share:.0%} of its demand is served" for job, share in zip(jobs.tolist(), service[jobs].tolist(), strict=True))
+
+
+def _limited(outcome: _Outcome, jobs: _Indices, service: _Floats) -> Iterator[_Sentence]:
+    """Say of jobs that run, not in full, that nothing could serve them better."""
+    for share in _shares(outcome, jobs, service):
+        yield "own_limit", f"{share}, the most that its max_quota, its curve and the size of the pools allow"
+
+
+def _held_down(outcome: _Outcome, jobs: _Indices, service: _Floats) -> Iterator[_Sentence]:
     """Say why jobs that run are not served better."""
     ledger, program = outcome.ledger, outcome.program
     capped = program.shared.ceiling <= outcome.usage.queue
@@ -97,16 +102,16 @@ def _held_down(outcome: _Outcome, jobs: _Indices, shares: Sequence[str]) -> Iter
         q: f"queue {ledger.queues[q]!r} is at its ceiling of {', '.join(_names(ledger, capped[q]))}" for q in np.flatnonzero(capped.any(axis=1)).tolist()
     }
     known: dict[tuple[int, ...], str] = {(): ""}
-    for job, queue, rows in zip(jobs.tolist(), program.queue[jobs].tolist(), _full_rows(outcome, jobs), strict=True):
+    for share, queue, rows in zip(_shares(outcome, jobs, service), program.queue[jobs].tolist(), _full_rows(outcome, jobs), strict=True):
         full = known.get(rows)
         if full is None:
             full = known[rows] = _listed(ledger, rows)
         if full:
-            yield "partly_served", f"{shares[job]}; more would need {full}, which others use better"
+            yield "partly_served", f"{share}; more would need {full}, which others use better"
         elif queue in at_ceiling:
-            yield "queue_ceiling", f"{shares[job]}; {at_ceiling[queue]}"
+            yield "queue_ceiling", f"{share}; {at_ceiling[queue]}"
         else:
-            yield "move_not_worth_it", f"{shares[job]}; the gain of changing what it holds does not beat the cost, or the budget of moves is spent"
+            yield "move_not_worth_it", f"{share}; the gain of changing what it holds does not beat the cost, or the budget of moves is spent"
 
 
 def _full_rows(outcome: _Outcome, jobs: _Indices) -> Iterator[tuple[int, ...]]:
@@ -155,12 +160,13 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Sentence]:
     over = outcome.usage.queue[queue] + asked > program.shared.ceiling[queue]
     pieces = _lacking(outcome, cells[cell], missing[cell] > 0)
     protected = (program.lost[jobs] > 0).tolist()
+    actions, pools, capped = outcome.actions, ledger.pools, np.asarray(over.any(axis=1)).tolist()
     for i, (job, is_protected, lacking, k) in enumerate(zip(jobs.tolist(), protected, pieces, pool[cell].tolist(), strict=True)):
-        did = _refused(outcome.actions[job], is_protected=is_protected)
+        did = _refused(actions[job], is_protected=is_protected)
         if lacking:
-            code = "shed" if is_protected else "evicted" if outcome.actions[job] == "evict" else "no_room"
-            yield code, f"{did}: needs at least {lacking} in {ledger.pools[k]}, which others use better"
-        elif over[i].any():
+            code = "shed" if is_protected else "evicted" if actions[job] == "evict" else "no_room"
+            yield code, f"{did}: needs at least {lacking} in {pools[k]}, which others use better"
+        elif capped[i]:
             yield "queue_ceiling", f"{did}: queue {ledger.queues[queue[i]]!r} would pass its ceiling of {', '.join(_names(ledger, over[i]))}"
         else:
             yield "no_gain", f"{did}: it would fit, but what is left is reserved for a queue's guarantee, or running it adds no value"
@@ -168,20 +174,27 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Sentence]:
 
 def _lacking(outcome: _Outcome, cells: _Indices, is_short: _Flags) -> Iterator[str]:
     """Yield, per cell, what it needs and what is left of the resources that are short."""
-    pools, amounts, flags = outcome.program.cell_pool[cells].tolist(), outcome.program.amount[cells].tolist(), is_short.tolist()
-    left, scale = outcome.left.tolist(), outcome.program.scale.astype(np.float64).tolist()
-    names = [resource.name for resource in outcome.ledger.resources]
-    known: dict[tuple[int, int, float], str] = {}
-    for k, row, flag in zip(pools, amounts, flags, strict=True):
-        pieces = []
-        for r, (amount, is_lacking) in enumerate(zip(row, flag, strict=True)):
-            if is_lacking:
-                piece = known.get((k, r, amount))
-                if piece is None:
-                    needed, rest = (outcome.written.one(r, round(quantity * scale[r])) for quantity in (amount, left[k][r]))
-                    piece = known[k, r, amount] = f"{needed} {names[r]} ({rest} left)"
-                pieces.append(piece)
-        yield ", ".join(pieces)
+    row, resource = np.nonzero(is_short)
+    short, pool = cells[row], outcome.program.cell_pool[cells[row]]
+    needed = zip(pool.tolist(), resource.tolist(), outcome.program.amount[short, resource].tolist(), strict=True)
+    pieces = list(map(_Pieces(outcome).__getitem__, needed))
+    ends = np.searchsorted(row, np.arange(len(cells) + 1)).tolist()
+    return (", ".join(pieces[begin:end]) for begin, end in pairwise(ends))
+
+
+class _Pieces(dict[tuple[int, int, float], str]):
+    """What is needed and what is left, by pool, resource and amount needed, as far as it was written before."""
+
+    def __init__(self, outcome: _Outcome) -> None:
+        super().__init__()
+        self._written, self._scale = outcome.written, outcome.program.scale.astype(np.float64).tolist()
+        self._left, self._names = outcome.left.tolist(), [resource.name for resource in outcome.ledger.resources]
+
+    def __missing__(self, key: tuple[int, int, float]) -> str:
+        k, r, amount = key
+        needed, rest = (self._written.one(r, round(quantity * self._scale[r])) for quantity in (amount, self._left[k][r]))
+        piece = self[key] = f"{needed} {self._names[r]} ({rest} left)"
+        return piece
 
 
 def _too_large(outcome: _Outcome, jobs: _Indices) -> Iterator[_Sentence]:
