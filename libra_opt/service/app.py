@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final, cast
 
@@ -53,7 +54,7 @@ def create_app(settings: Settings) -> FastAPI:
         try:
             yield
         finally:
-            pool.stop()
+            await pool.stop()
 
     app.router.lifespan_context = lifespan
     app.add_middleware(_Measured, metrics=metrics)
@@ -76,7 +77,7 @@ class _Answerer:
     async def __call__(self, request: Request, task: Callable[..., Answer], *more: object) -> Response:
         body = await self._bodies.read(request)
         try:
-            answer = await self._pool.run(task, body, *more, gone=_gone(request))
+            answer = await self._pool.run(task, body, *more, gone=partial(_gone, request))
         finally:
             self._bodies.release(len(body))
         if answer.gap is not None:

@@ -3,12 +3,10 @@
 import asyncio
 import logging
 import os
-import signal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import Final
 
 from libra_opt.service.metrics import Metrics
@@ -18,7 +16,7 @@ from libra_opt.service.work import Answer, prepare
 
 __all__ = ["Pool"]
 
-_PATIENCE_SECONDS: Final = 60
+_PATIENCE_SECONDS: Final = 300
 """A process that is not ready by then is started again."""
 
 _LARGE: Final = 1 << 30
@@ -30,18 +28,19 @@ _log = logging.getLogger("libra_opt.service")
 class _Worker:
     def __init__(self, most_bytes: int) -> None:
         self._executor = ProcessPoolExecutor(1, get_context("spawn"), prepare, (most_bytes,))
-        self._pid = 0
+        before = set(active_children())
+        self._first = asyncio.wrap_future(self._executor.submit(os.getpid))
+        self._processes = set(active_children()) - before
 
     async def ready(self) -> None:
-        self._pid = await asyncio.wait_for(asyncio.wrap_future(self._executor.submit(os.getpid)), _PATIENCE_SECONDS)
+        await asyncio.wait_for(self._first, _PATIENCE_SECONDS)
 
     async def run(self, task: Callable[..., Answer], arguments: tuple[object, ...], seconds: float) -> Answer:
         return await asyncio.wait_for(asyncio.wrap_future(self._executor.submit(task, *arguments)), seconds)
 
-    def end(self, *, kill: bool) -> None:
-        if kill and self._pid:
-            with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
+    def end(self) -> None:
+        for process in self._processes:
+            process.kill()
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
@@ -61,15 +60,17 @@ class Pool:
             await worker.ready()
             self._put(worker)
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """End all processes; called when nothing is at work."""
-        for renewal in self._renewals:
+        renewals = list(self._renewals)
+        for renewal in renewals:
             renewal.cancel()
+        await asyncio.gather(*renewals, return_exceptions=True)
         while not self._idle.empty():
-            self._idle.get_nowait().end(kill=False)
+            self._idle.get_nowait().end()
 
-    async def run(self, task: Callable[..., Answer], *arguments: object, gone: Awaitable[object]) -> Answer:
-        """Run one task in a worker; `gone` comes when nobody waits for the answer any more, and then it is not begun.
+    async def run(self, task: Callable[..., Answer], *arguments: object, gone: Callable[[], Awaitable[object]]) -> Answer:
+        """Run one task in a worker; `gone` returns when nobody waits for the answer any more, and then it is not begun.
 
         Raises
         ------
@@ -100,11 +101,11 @@ class Pool:
             else:
                 self._put(worker)
 
-    async def _take(self, gone: Awaitable[object]) -> _Worker:
+    async def _take(self, gone: Callable[[], Awaitable[object]]) -> _Worker:
         if self._idle.empty() and self._n_waiting >= self._settings.waiting:
             raise problem("busy", f"{self._n_waiting} requests wait already.", retry_after="1")
         self._wait(1)
-        turn, leave = asyncio.ensure_future(self._idle.get()), asyncio.ensure_future(gone)
+        turn, leave = asyncio.ensure_future(self._idle.get()), asyncio.ensure_future(gone())
         try:
             await asyncio.wait({turn, leave}, timeout=self._settings.seconds, return_when=asyncio.FIRST_COMPLETED)
             if turn.done():
@@ -127,7 +128,7 @@ class Pool:
         self._metrics.workers_idle.set(self._idle.qsize())
 
     def _renew(self, worker: _Worker) -> None:
-        worker.end(kill=True)
+        worker.end()
         renewal = asyncio.get_running_loop().create_task(self._replace())
         self._renewals.add(renewal)
         renewal.add_done_callback(self._renewals.discard)
@@ -137,8 +138,11 @@ class Pool:
             worker = _Worker(self._settings.worker_bytes)
             try:
                 await worker.ready()
+            except asyncio.CancelledError:
+                worker.end()
+                raise
             except (BrokenProcessPool, TimeoutError, OSError) as error:
-                worker.end(kill=True)
+                worker.end()
                 _log.error("a worker did not come up (%s); trying again", error or type(error).__name__)
                 await asyncio.sleep(1)
             else:
