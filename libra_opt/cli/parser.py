@@ -20,7 +20,7 @@ MEANINGS = ("work", "weighted_work", "steps", "trajectories", "jobs", "tokens")
 _EPILOG = """\
 exit codes:
   0  done
-  1  verify: the plan breaks a rule
+  1  verify: the plan breaks a rule; replay: a plan differs
   2  bad input or usage; every fault is listed on standard error, nothing is written
   3  a fault of libra-opt itself; please report it
 
@@ -28,6 +28,16 @@ FILE may be packed with gzip; `-` is standard input.
 """
 
 _VERIFY = "Check a plan against its state, rule by rule. A plan made with options on the command line answers the state with these options; give them here too."
+
+_REPLAY = """\
+Plan every state of a recording again and compare every plan with the recorded one, byte for byte; the first difference is named with its line, its place and
+both values. Of a recording whose full parts were set aside, name the file that was written: its parts are read first.
+"""
+
+_SERVE = """\
+Answer POST /v1/allocate, /v1/validate and /v1/verify over HTTP until told to stop (SIGTERM, Ctrl-C); what is in then is finished. Others than this machine may
+ask only with a token, unless --open is given. Needs the extra libra-opt[service].
+"""
 
 _BENCH = """\
 Measure whole calls by family and size, phase by phase, each in a process of its own, and on the same states what a user would pick instead. Takes some
@@ -80,6 +90,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_solve(commands.add_parser("solve", help="plan one or several states", description="Plan one or several states; every plan is verified."))
     _add_verify(commands.add_parser("verify", help="check a plan against its state, rule by rule", description=_VERIFY))
     _add_validate(commands.add_parser("validate", help="check documents without planning"))
+    _add_replay(commands.add_parser("replay", help="plan a recording again and compare byte for byte", description=_REPLAY))
+    _add_serve(commands.add_parser("serve", help="answer over HTTP", description=_SERVE))
     _add_schema(commands.add_parser("schema", help="print the JSON schema of a document"))
     _add_generate(commands.add_parser("generate", help="make a synthetic, contended state"))
     _add_convert(commands.add_parser("convert", help="turn a recorded trace into states"))
@@ -94,22 +106,49 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _add_solve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a state")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a state, or a recording of states and plans")
     _add_overrides(parser)
+    _add_pair(parser)
     parser.add_argument("-o", "--output", metavar="PLAN", help="write the plan here; for several states a directory")
     parser.add_argument("--json", action="store_true", help="plans as JSON on standard output, one per line, instead of a table")
     parser.add_argument("--all", action="store_true", help="show every job in the table, however many there are")
+
+
+def _add_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a recording, or a part of one")
+    parser.add_argument("--json", action="store_true", help="one JSON object per recording on standard output")
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8080, metavar="N", help="0 for any that is free (default: %(default)s)")
+    parser.add_argument("--token-file", metavar="FILE", help="callers must send the token in it: Authorization: Bearer TOKEN")
+    parser.add_argument("--open", action="store_true", help="let others than this machine ask without a token")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes that plan at a time (default: %(default)s)")
+    parser.add_argument("--waiting", type=int, default=64, metavar="N", help="requests that may wait for one (default: %(default)s)")
+    limits = parser.add_argument_group("limits of one request")
+    limits.add_argument("--most-bytes", type=int, default=16 << 20, metavar="N", help="of its body (default: %(default)s)")
+    limits.add_argument("--most-effort", type=float, default=10, metavar="N", help="of the state's options (default: %(default)s)")
+    limits.add_argument("--seconds", type=float, default=60, metavar="S", help="waiting, and again at work (default: %(default)s)")
+    limits.add_argument("--read-seconds", type=float, default=10, metavar="S", help="each of head, body and answer on the wire (default: %(default)s)")
+    limits.add_argument("--worker-bytes", type=int, default=8 << 30, metavar="N", help="address space of a worker (default: %(default)s)")
+    parser.add_argument("--most-connections", type=int, default=512, metavar="N", help="at a time (default: %(default)s)")
 
 
 def _add_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("state", metavar="STATE")
     parser.add_argument("plan", metavar="PLAN")
     _add_overrides(parser)
+    _add_pair(parser)
     parser.add_argument("--json", action="store_true", help="the report as JSON on standard output")
 
 
+def _add_pair(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pair", type=int, metavar="N", help="which pair of a recording (default: the last)")
+
+
 def _add_validate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a state or a plan")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a state, a plan or a recording")
 
 
 def _add_schema(parser: argparse.ArgumentParser) -> None:
