@@ -43,16 +43,19 @@ def apply(scheduler: Scheduler, commands: Sequence[Command], refusals: Sequence[
     """Do commands in their order.
 
     After one that got no answer none is given: the scheduler is gone, and what it did is seen in the next period. After one that should have freed
-    something and was refused, none that may take is given.
+    something and was refused, none that may take is given; and after any that was refused none for the same job.
     """
     asked_before = {(refusal.key, refusal.text): refusal for refusal in refusals if refusal.until > period}
     outcomes: list[Outcome] = []
     held_back: list[tuple[Command, str]] = []
+    refused_jobs: set[str | None] = set()
     stop = ""
     for command in commands:
         refusal = asked_before.get((command.key, command.text))
         if refusal is not None:
             held_back.append((command, f"was refused ({refusal.message}); asked again from period {refusal.until}"))
+        elif command.job is not None and command.job in refused_jobs:
+            held_back.append((command, f"an earlier command for {command.job!r} was refused"))
         elif stop and (command.effect != "frees" or outcomes[-1].status == "failed"):
             held_back.append((command, stop))
         else:
@@ -60,8 +63,10 @@ def apply(scheduler: Scheduler, commands: Sequence[Command], refusals: Sequence[
             outcomes.append(outcome)
             if outcome.status == "failed":
                 stop = f"the scheduler did not answer to {command.text!r}"
-            elif outcome.status == "refused" and command.effect != "takes" and not stop:
-                stop = f"{command.text!r} was refused, and what it was to free may be needed"
+            elif outcome.status == "refused":
+                refused_jobs.add(command.job)
+                if command.effect != "takes" and not stop:
+                    stop = f"{command.text!r} was refused, and what it was to free may be needed"
     return Applied(tuple(outcomes), tuple(held_back))
 
 

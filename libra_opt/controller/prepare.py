@@ -19,7 +19,7 @@ def prepare(observed: Observed, options: Options, memory: Memory, now: float) ->
     observed
         What was observed, declared and measured; its period is the one that is planned.
     options
-        As configured; never those of the period before.
+        As configured, put over those that the scheduler states; never those of the period before.
     memory
         What is remembered for this period.
     now
@@ -38,7 +38,8 @@ def prepare(observed: Observed, options: Options, memory: Memory, now: float) ->
         does = "is kept as it is" if holds_of(job) else "is left waiting"
         notes.append(f"job {job.id!r} {does} until period {refusal.until}: {refusal.text!r} was refused ({refusal.message})")
         jobs += [_pinned(job, state)] if holds_of(job) else []
-    return Observed(state=state.replace({"jobs": tuple(jobs), "options": planning(options, memory.setpoint)}), notes=tuple(notes))
+    stated = state.options.replace({name: getattr(options, name) for name in options.model_fields_set})
+    return Observed(state=state.replace({"jobs": tuple(jobs), "options": planning(stated, memory.setpoint)}), notes=tuple(notes))
 
 
 def _aged(job: Job, followed: Followed, memory: Memory, now: float) -> Job:
