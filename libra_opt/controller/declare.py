@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from libra_opt.controller.settings import Settings
-from libra_opt.domain import Job, Pool, Queue, Stage, State
+from libra_opt.domain import Amounts, Job, Pool, Queue, Stage, State
 from libra_opt.domain.faults import fault_of, location_of
 from libra_opt.domain.job import JobFields, StageFields
 from libra_opt.errors import Fault, InputError
@@ -85,8 +85,13 @@ def _told(job: Job, told: Job, notes: list[str]) -> Job:
 
 
 def _beside_measured(stage: Stage, told: Mapping[str, Any]) -> dict[str, Any]:
-    measured = ("demand", "demand_intensity", "demand_ahead") if stage.history or stage.demand is not None else ()
-    return {name: value for name, value in told.items() if name not in measured}
+    measured = ("demand", "demand_intensity", "demand_ahead") if stage.history else ()
+    return {name: _by_resource(getattr(stage, name), value) for name, value in told.items() if name not in measured}
+
+
+def _by_resource(said: object, told: object) -> object:
+    """Return amounts with what the configuration says put over them resource by resource; anything else as the configuration says it."""
+    return Amounts({**said, **told}) if isinstance(said, Amounts) and isinstance(told, Amounts) else told
 
 
 def _leave_out(state: State, pools: tuple[Pool, ...], jobs: list[Job], error: ValidationError, notes: list[str]) -> tuple[Pool, ...]:

@@ -186,6 +186,14 @@ def test_configuration_is_put_over_what_the_scheduler_says(tmp_path):
     assert cards(path) == {"a": 3, "b": 2}
 
 
+def test_amounts_are_put_over_resource_by_resource(tmp_path):
+    path = put(tmp_path)
+    change(path, "a", demand={"gpu": 6, "cpu": 8}, min_quota={"gpu": 1, "cpu": 2})
+    [one] = controller(path, "[jobs.a]\nmin_quota = {gpu = 2}\ndemand = {cpu = 4}").turn().rounds
+    assert dict(one.state.jobs[0].min_quota) == {"gpu": 2, "cpu": 2}
+    assert dict(one.state.jobs[0].demand) == {"gpu": 6, "cpu": 4}
+
+
 def test_job_that_says_nothing_of_its_demand_is_not_taken_to_be_idle(tmp_path):
     path = put(tmp_path, {**CLUSTER, "jobs": [{"id": "a", "min_quota": {"gpu": 1}, "max_quota": {"gpu": 4}}]})
     turn = controller(path).turn()

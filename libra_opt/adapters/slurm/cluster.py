@@ -63,8 +63,8 @@ def make_state(
 ) -> tuple[State, list[str]]:
     """Return the state and notes.
 
-    Spare cores and memory are not handed out, for a replica takes what it asked for. The nodes of the partitions that are shared out and work make the capacity, without what jobs that are not planned hold. What planned jobs hold on a
-    node that is drained stays theirs until they end.
+    The nodes of the partitions that are shared out and work make the capacity, without what jobs that are not planned hold. What planned jobs hold on a
+    node that is drained stays theirs until they end. Spare cores and memory are not handed out, for a replica takes what it asked for.
     """
     ours = {node.name: node for node in nodes if not settings.partitions or set(settings.partitions) & set(node.partitions)}
     works = {name for name, node in ours.items() if not node.states & _UNHEALTHY}
