@@ -6,7 +6,6 @@ scheduler does. Everything that changed is a line of ``<cluster>.journal``.
 
 import fcntl
 import json
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -97,10 +96,7 @@ class FileScheduler:
 
     def _write(self, state: State) -> None:
         beside = self._cluster.with_name(f".{self._cluster.name}.part")
-        with beside.open("wb") as stream:
-            stream.write(f"{write(state)}\n".encode())
-            stream.flush()
-            os.fsync(stream.fileno())
+        beside.write_bytes(f"{write(state)}\n".encode())
         beside.replace(self._cluster)
 
     @contextmanager
@@ -112,8 +108,6 @@ class FileScheduler:
     def _note(self, entry: dict[str, Any]) -> None:
         with self._journal.open("ab") as stream:
             stream.write(f"{json.dumps(entry)}\n".encode())
-            stream.flush()
-            os.fsync(stream.fileno())
 
 
 def _planned_holds(planned: PlannedJob) -> dict[str, Allocation]:

@@ -8,7 +8,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +22,7 @@ from libra_opt.controller.page import page_of
 from libra_opt.controller.registry import meter_adapter, scheduler_adapter
 from libra_opt.controller.report import as_json, text_lines
 from libra_opt.errors import Fault, InputError
+from libra_opt.recorder import Recorder, last_pair
 
 __all__ = ["run"]
 
@@ -58,14 +58,13 @@ def _settings(arguments: argparse.Namespace) -> tuple[Settings, float]:
 def _keeper(arguments: argparse.Namespace, settings: Settings, open_until_end: ExitStack) -> Keeper:
     """Return what keeps the memory; a dry run reads a recording and writes none."""
     path = Path(arguments.recording) if arguments.recording is not None else None
-    recorder = import_module("libra_opt.recorder") if path is not None else None
     if arguments.dry_run:
-        return MemoryHere(memory_in(recorder.last_pair(path)) if recorder is not None else None)
+        return MemoryHere(memory_in(last_pair(path)) if path is not None else None)
     open_until_end.enter_context(exclusive(cluster_lock(settings), f"this {settings.kind}"))
-    if recorder is None:
+    if path is None:
         message("without --recording a restart forgets how long jobs have waited and what feedback has learned")
         return MemoryHere()
-    return InRecording(open_until_end.enter_context(recorder.Recorder(path)))
+    return InRecording(open_until_end.enter_context(Recorder(path)))
 
 
 def _loop(controller: Controller, arguments: argparse.Namespace, seconds: float, stop: threading.Event) -> None:
