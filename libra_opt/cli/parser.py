@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-__all__ = ["BACKENDS", "BENCH_FAMILIES", "ENGINES", "FAMILIES", "GENERATED", "MEANINGS", "OVERRIDES", "PEERS", "RECORDED", "build_parser"]
+__all__ = ["BACKENDS", "BENCH_FAMILIES", "ENGINES", "FAMILIES", "GENERATED", "MEANINGS", "OVERRIDES", "PEERS", "RECORDED", "SCHEDULERS", "build_parser"]
 
 BACKENDS = ("auto", "cp_sat", "lp_relaxation", "greedy")
 OVERRIDES = ("backend", "gap", "effort", "seed")
@@ -15,6 +15,7 @@ PEERS = ("cp_sat", "highs", "highs_grid", "lp_clarabel", "lp_highs", "greedy")
 RECORDED = ("genai2026", "dlrm2025", "spotgpu2026", "agentcgroup", "search_r1")
 GENERATED = ("phase_switching",)
 ENGINES = ("local", "ray")
+SCHEDULERS = ("file", "kubernetes", "ray", "slurm")
 MEANINGS = ("work", "weighted_work", "steps", "trajectories", "jobs", "tokens")
 
 _EPILOG = """\
@@ -64,6 +65,11 @@ Write one self-contained HTML page: the policies compared, with intervals; what 
 plans' reasons; the curve over the period. It needs no network, and the extra libra-opt[report].
 """
 
+_RUN = """\
+Once every period: observe the scheduler, plan, do what the plan says, learn from what came of it. --dry-run prints exactly what would be done and does nothing.
+SIGTERM and Ctrl-C end it after the period at work.
+"""
+
 
 class _Version(argparse.Action):
     """`--version`, which looks the version up only when asked."""
@@ -102,6 +108,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_sweep(commands.add_parser("sweep", help="compare policies over a grid of parameters and periods", description=_SWEEP))
     _add_report(commands.add_parser("report", help="draw results of simulate and sweep on one page", description=_REPORT))
     _add_workload(commands.add_parser("workload", help="make a workload for the simulator"))
+    _add_run(commands.add_parser("run", help="run the loop beside a scheduler", description=_RUN))
     return parser
 
 
@@ -260,6 +267,17 @@ def _add_workload(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter of the workload; may be repeated")
     parser.add_argument("--traces", metavar="DIR", help="for `recorded`: directory of traces, one directory per source in it")
     _add_output(parser)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--scheduler", choices=SCHEDULERS, help="beside which scheduler (default: kind in the section [scheduler])")
+    parser.add_argument("--config", required=True, metavar="FILE", help="configuration, TOML; see docs/loop.md")
+    parser.add_argument("--period", default="60s", metavar="TIME", help="length of a period, such as 60s or 2m (default: %(default)s)")
+    parser.add_argument("--periods", type=int, metavar="N", help="end after so many periods (default: go on until stopped)")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+    parser.add_argument("--recording", metavar="FILE", help="append every state and plan here, and continue from what it holds")
+    parser.add_argument("--page", metavar="FILE", help="write the current plan and its reasons here every period, as a page that reloads itself (.html)")
+    parser.add_argument("--json", action="store_true", help="every period as one JSON object on a line of standard output")
 
 
 def _add_overrides(parser: argparse.ArgumentParser) -> None:
