@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from libra_opt.adapters.prometheus.configuration import PrometheusConfiguration
+from libra_opt.adapters.prometheus.settings import Settings
 from libra_opt.adapters.prometheus.window import Window
 from libra_opt.errors import Fault, InputError, LibraError, MissingExtraError
 from libra_opt.scheduler import UnavailableError
@@ -55,22 +55,22 @@ class Client:
     MissingExtraError
         httpx is not installed.
     InputError
-        A file that the configuration names cannot be read.
+        A file that the settings name cannot be read.
     """
 
-    def __init__(self, configuration: PrometheusConfiguration) -> None:
+    def __init__(self, settings: Settings) -> None:
         try:
             import httpx  # noqa: PLC0415 - a third of a second, and only where a server is asked
         except ImportError as error:
             raise MissingExtraError("Prometheus is asked through httpx; install it with: pip install 'libra-opt[prometheus]'") from error
         self._httpx = httpx
-        self._url = f"{configuration.url.rstrip('/')}/api/v1/query_range"
-        self._limit = configuration.most_megabytes << 20
-        self._deadline = monotonic() + configuration.timeout_seconds
-        headers = dict(configuration.headers)
-        if configuration.bearer_token_file is not None:
-            headers["Authorization"] = f"Bearer {_read('bearer_token_file', configuration.bearer_token_file).strip()}"
-        authorities = None if configuration.ca_file is None else _read("ca_file", configuration.ca_file)
+        self._url = f"{settings.url.rstrip('/')}/api/v1/query_range"
+        self._limit = settings.most_megabytes << 20
+        self._deadline = monotonic() + settings.timeout_seconds
+        headers = dict(settings.headers)
+        if settings.bearer_token_file is not None:
+            headers["Authorization"] = f"Bearer {_read('bearer_token_file', settings.bearer_token_file).strip()}"
+        authorities = None if settings.ca_file is None else _read("ca_file", settings.ca_file)
         self._client = httpx.Client(headers=headers, verify=_trust(authorities))
 
     def __enter__(self) -> Self:

@@ -5,8 +5,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from libra_opt.adapters.prometheus.configuration import AMOUNT_FIELDS
 from libra_opt.adapters.prometheus.matching import StageKey
+from libra_opt.adapters.prometheus.settings import AMOUNT_FIELDS
 from libra_opt.adapters.prometheus.stages import StageValues, rounded
 from libra_opt.domain.job import Job, Stage, StageFields
 from libra_opt.domain.observation import Observation

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from libra_opt.adapters.prometheus.configuration import PLACES, MatchRule
+from libra_opt.adapters.prometheus.settings import PLACES, MatchRule
 from libra_opt.domain.job import Job
 
 __all__ = ["Matching", "StageKey"]

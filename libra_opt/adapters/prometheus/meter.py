@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libra_opt.adapters.prometheus.client import Client, QueryError
-from libra_opt.adapters.prometheus.configuration import PrometheusConfiguration, Query
 from libra_opt.adapters.prometheus.history import Told, measured_job
 from libra_opt.adapters.prometheus.matching import Matching, StageKey
 from libra_opt.adapters.prometheus.queries import chosen
+from libra_opt.adapters.prometheus.settings import Query, Settings
 from libra_opt.adapters.prometheus.stages import StageValues, across, together
 from libra_opt.adapters.prometheus.window import Window, promql
 from libra_opt.scheduler import Observed
@@ -31,12 +31,12 @@ class PrometheusMeter:
 
     Parameters
     ----------
-    configuration
+    settings
         Where the server is, what is asked, and whose series are whose.
     """
 
-    def __init__(self, configuration: PrometheusConfiguration) -> None:
-        self._configuration = configuration
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
 
     def measure(self, observed: Observed, now: float) -> Observed:
         """Return the state with what was measured of its stages up to `now`, in seconds of the epoch.
@@ -50,11 +50,11 @@ class PrometheusMeter:
         MissingExtraError
             httpx is not installed.
         """
-        configuration, state = self._configuration, observed.state
-        queries = chosen(configuration, state.resources)
-        window = Window.before(now, state.period.seconds, configuration.periods, configuration.delay_seconds)
+        settings, state = self._settings, observed.state
+        queries = chosen(settings, state.resources)
+        window = Window.before(now, state.period.seconds, settings.periods, settings.delay_seconds)
         notes: list[str] = []
-        values = self._ask(queries, window, Matching(configuration.match, state.jobs), notes)
+        values = self._ask(queries, window, Matching(settings.match, state.jobs), notes)
         resources = {resource.name: resource for resource in state.resources}
         told: Told = {}
         jobs = tuple(measured_job(job, values, resources, window.n_missing, told) for job in state.jobs)
@@ -64,7 +64,7 @@ class PrometheusMeter:
     def _ask(self, queries: Sequence[tuple[Query, float]], window: Window, matching: Matching, notes: list[str]) -> _Values:
         found: _Values = {}
         strangers: dict[str, str] = {}
-        with Client(self._configuration) as client:
+        with Client(self._settings) as client:
             for query, factor in queries:
                 parts = [self._of_metric(client, query, metric, window, matching, strangers, notes) for metric in query.metrics]
                 stages = dict.fromkeys(key for part in parts for key in part)
@@ -82,10 +82,10 @@ class PrometheusMeter:
     def _of_metric(
         self, client: Client, query: Query, metric: str, window: Window, matching: Matching, strangers: dict[str, str], notes: list[str]
     ) -> dict[StageKey, NDArray[np.float64]]:
-        configuration = self._configuration
-        matchers = (*configuration.matchers, *query.matchers)
+        settings = self._settings
+        matchers = (*settings.matchers, *query.matchers)
         try:
-            answer = client.ask(promql(metric, matchers, query.over_time, window.period_seconds, configuration.rate_seconds), window)
+            answer = client.ask(promql(metric, matchers, query.over_time, window.period_seconds, settings.rate_seconds), window)
         except QueryError as error:
             notes.append(f"{_named(query)} is not known: the server refuses the query of {metric}: {error}")
             return {}
@@ -97,7 +97,7 @@ class PrometheusMeter:
                 strangers.setdefault(metric, f"{metric}{{{', '.join(f'{name}={value!r}' for name, value in sorted(series.labels.items()))}}}"[:300])
             else:
                 of_stage.setdefault(key, []).append(series.values)
-        return {key: across(values, query.across, configuration.longest_hole_periods) for key, values in of_stage.items()}
+        return {key: across(values, query.across, settings.longest_hole_periods) for key, values in of_stage.items()}
 
 
 def _named(query: Query) -> str:

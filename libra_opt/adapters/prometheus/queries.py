@@ -8,7 +8,7 @@ which some thread waited, so as a queue it is a lower bound, at most one a conta
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from libra_opt.adapters.prometheus.configuration import PrometheusConfiguration, Query
+from libra_opt.adapters.prometheus.settings import Query, Settings
 from libra_opt.adapters.prometheus.stages import unit_ratio
 from libra_opt.domain.resource import Resource
 from libra_opt.errors import Fault, InputError
@@ -47,7 +47,7 @@ DEFAULT_QUERIES: Final[tuple[Query, ...]] = (
 """What is asked of a server unless the configuration says otherwise."""
 
 
-def chosen(configuration: PrometheusConfiguration, resources: Sequence[Resource]) -> tuple[tuple[Query, float], ...]:
+def chosen(settings: Settings, resources: Sequence[Resource]) -> tuple[tuple[Query, float], ...]:
     """Return the queries that are asked, each with the factor that brings its number into the unit of its field.
 
     Raises
@@ -56,12 +56,12 @@ def chosen(configuration: PrometheusConfiguration, resources: Sequence[Resource]
         A query of the configuration is of a resource that is not there, or in a unit that cannot become the resource's.
     """
     units = {resource.name: resource for resource in resources}
-    faults = [fault for i, query in enumerate(configuration.query) if (fault := _fault(f"prometheus.query[{i}]", query, units)) is not None]
+    faults = [fault for i, query in enumerate(settings.query) if (fault := _fault(f"prometheus.query[{i}]", query, units)) is not None]
     if faults:
         raise InputError("configuration", tuple(faults))
-    own = {(query.field, query.resource) for query in configuration.query}
+    own = {(query.field, query.resource) for query in settings.query}
     usual = [query for query in DEFAULT_QUERIES if (query.field, query.resource) not in own and _fault("", query, units) is None]
-    return tuple((query, query.scale * (_ratio(query, units) or 1)) for query in (*configuration.query, *(usual if configuration.defaults else ())))
+    return tuple((query, query.scale * (_ratio(query, units) or 1)) for query in (*settings.query, *(usual if settings.defaults else ())))
 
 
 def _fault(path: str, query: Query, units: Mapping[str, Resource]) -> Fault | None:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 from libra_opt import allocate
-from libra_opt.adapters.prometheus import PrometheusMeter, read_configuration
+from libra_opt.adapters.prometheus import PrometheusMeter, read_settings
 from libra_opt.domain import State
 from libra_opt.errors import InputError
 from libra_opt.scheduler import Observed, UnavailableError
@@ -55,7 +55,7 @@ def state(**histories):
 
 def meter(url, **changes):
     section = {"url": url, "match": MATCH, "periods": N, "delay_seconds": 0, **changes}
-    return PrometheusMeter(read_configuration(section))
+    return PrometheusMeter(read_settings(section))
 
 
 def test_states_equal_what_the_server_was_filled_with(url):

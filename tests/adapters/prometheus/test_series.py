@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from libra_opt.adapters.prometheus.configuration import MatchRule
 from libra_opt.adapters.prometheus.matching import Matching
+from libra_opt.adapters.prometheus.settings import MatchRule
 from libra_opt.adapters.prometheus.stages import across, rounded, together, unit_ratio
 from libra_opt.domain import Job
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from libra_opt.adapters.prometheus import read_configuration
+from libra_opt.adapters.prometheus import read_settings
 from libra_opt.errors import InputError
 
 GOOD = {"url": "http://127.0.0.1:9090", "match": [{"labels": {"pod": "{name}-{stage}-.*"}}]}
 
 
 def test_small_section_is_enough():
-    assert read_configuration(GOOD).periods == 120
+    assert read_settings(GOOD).periods == 120
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_small_section_is_enough():
 )
 def test_fault_is_named_by_its_path(changes, path, message):
     with pytest.raises(InputError) as refused:
-        read_configuration({**GOOD, **changes}, "loop.toml")
+        read_settings({**GOOD, **changes}, "loop.toml")
     assert [fault.path for fault in refused.value.faults] == [path]
     assert message in refused.value.faults[0].message
 
 
 def test_all_faults_are_named_at_once():
     with pytest.raises(InputError) as refused:
-        read_configuration({"url": "x", "periods": "many", "query": [{"field": "rows"}]}, "loop.toml")
+        read_settings({"url": "x", "periods": "many", "query": [{"field": "rows"}]}, "loop.toml")
     assert {fault.path for fault in refused.value.faults} >= {"prometheus.url", "prometheus.match", "prometheus.periods", "prometheus.query[0].field"}

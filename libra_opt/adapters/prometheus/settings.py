@@ -17,7 +17,7 @@ from libra_opt.domain.faults import fault_of
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.errors import Fault, InputError
 
-__all__ = ["AMOUNT_FIELDS", "PLACES", "MatchRule", "PrometheusConfiguration", "Query", "read_configuration"]
+__all__ = ["AMOUNT_FIELDS", "PLACES", "MatchRule", "Query", "Settings", "read_settings"]
 
 AMOUNT_FIELDS: Final = frozenset(("usage", "watermark", "allocation"))
 """Fields of an observation that are amounts by resource."""
@@ -115,7 +115,7 @@ class MatchRule(Value):
         return self
 
 
-class PrometheusConfiguration(Value):
+class Settings(Value):
     """Where measurements come from.
 
     Attributes
@@ -178,7 +178,7 @@ class PrometheusConfiguration(Value):
         return self
 
 
-def read_configuration(section: Mapping[str, Any], source: str = "configuration", path: str = "prometheus") -> PrometheusConfiguration:
+def read_settings(section: Mapping[str, Any], source: str = "configuration", path: str = "prometheus") -> Settings:
     """Return the section of a parsed TOML file.
 
     Raises
@@ -187,9 +187,9 @@ def read_configuration(section: Mapping[str, Any], source: str = "configuration"
         Every fault with its path, which begins with `path`.
     """
     try:
-        return PrometheusConfiguration.model_validate(dict(section))
+        return Settings.model_validate(dict(section))
     except ValidationError as error:
-        faults = (fault_of(details, PrometheusConfiguration) for details in every_error(PrometheusConfiguration, section, error))
+        faults = (fault_of(details, Settings) for details in every_error(Settings, section, error))
         raise InputError(source, tuple(Fault(f"{path}.{fault.path}" if fault.path else path, fault.message) for fault in faults)) from error
 
 
