@@ -14,6 +14,7 @@ from libra_opt.adapters.prometheus.client import Client, QueryError
 from libra_opt.adapters.prometheus.history import Told, measured_job
 from libra_opt.adapters.prometheus.matching import Matching, StageKey
 from libra_opt.adapters.prometheus.queries import chosen
+from libra_opt.adapters.prometheus.replicas import replica_of, tied
 from libra_opt.adapters.prometheus.settings import Query, Settings
 from libra_opt.adapters.prometheus.stages import StageValues, across, together
 from libra_opt.adapters.prometheus.window import Window, promql
@@ -56,6 +57,10 @@ class PrometheusMeter:
         notes: list[str] = []
         values = self._ask(queries, window, Matching(settings.match, state.jobs), notes)
         resources = {resource.name: resource for resource in state.resources}
+        for job in state.jobs:
+            for stage in job.all_stages:
+                if (job.id, stage.name) in values and (replica := replica_of(job if job.is_shorthand else stage, resources)):
+                    values[job.id, stage.name] = tied(values[job.id, stage.name], replica, settings.paced_by)
         told: Told = {}
         jobs = tuple(measured_job(job, values, resources, window.n_missing, told) for job in state.jobs)
         notes.extend(f"{_listed(stages)}: {sentence}" for sentence, stages in told.items())

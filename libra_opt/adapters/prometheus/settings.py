@@ -134,6 +134,8 @@ class Settings(Value):
         The window over which rates are taken where it is longer than a period: at least two, better four scrapes.
     longest_hole_periods
         A series without samples for at most so long is taken to be there, unmeasured; for longer, to be gone and back.
+    paced_by
+        Resources whose use tells how many replicas a stage needs that comes in whole replicas (its unit names several resources), the leading one first.
     most_megabytes
         The largest answer that is read.
     matchers
@@ -158,6 +160,7 @@ class Settings(Value):
     timeout_seconds: Annotated[float, Real(0.1, 3600)] = 10
     rate_seconds: Annotated[float, Real(1, 1e6)] | None = None
     longest_hole_periods: Annotated[int, WholeNumber(0, 10_000)] = 5
+    paced_by: Annotated[tuple[Name, ...], Field(max_length=64, fail_fast=True)] = ("gpu", "cpu")
     most_megabytes: Annotated[int, WholeNumber(1, 10_000)] = 256
     matchers: Annotated[tuple[Text, ...], Field(max_length=64, fail_fast=True)] = ()
     defaults: Flag = True
