@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Final, Literal
 
 from libra_opt.adapters.kubernetes.kinds import Group
@@ -23,6 +24,7 @@ _QUEUES: Final = {
     "kai": "queues.v2.scheduling.run.ai",
 }
 _WORKLOADS: Final = "workloads.v1beta2.kueue.x-k8s.io"
+_LONGEST_KEY: Final = 253
 _Effect = Literal["frees", "takes", "either"]
 
 
@@ -123,4 +125,6 @@ def _patch(settings: Settings, resource: str, namespace: str, name: str, kind: s
     place = ("--namespace", namespace) if namespace else ()
     arguments = ("patch", resource, name, *place, "--type", kind, "--patch", json.dumps(body))
     key = "/".join(("kubernetes", resource.partition(".")[0], *((namespace,) if namespace else ()), name, what))
-    return Command(key=key[:253], job=job, text=shlex.join((*settings.kubectl, *arguments)), arguments=arguments, effect=effect)
+    if len(key) > _LONGEST_KEY:
+        key = f"{key[:200]}/{sha256(key.encode()).hexdigest()[:40]}"
+    return Command(key=key, job=job, text=shlex.join((*settings.kubectl, *arguments)), arguments=arguments, effect=effect)
