@@ -57,18 +57,16 @@ class Emulated:
 
     def get(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
         parts = [part for part in path.split("/") if part]
-        if parts == ["api"]:
-            return 200, {"kind": "APIVersions", "versions": ["v1"]}
-        if parts == ["apis"]:
-            versions = {group: {"groupVersion": f"{group}/{version}", "version": version} for group, version, *_ in RESOURCES if group}
-            groups = [{"name": group, "versions": [version], "preferredVersion": version} for group, version in versions.items()]
-            return 200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+        if parts in (["api"], ["apis"]):
+            return 200, _discovery(parts[0])
+        if parts[:1] not in (["api"], ["apis"]):
+            return 404, _MISSING
         group, parts = ("", parts[2:]) if parts[0] == "api" else (parts[1], parts[3:])
         if not parts:
             return 200, self._resources(group, path)
         found = self._place(group, parts)
         if found is None:
-            return 404, _status("NotFound", "the server could not find the requested resource", 404)
+            return 404, _MISSING
         plural, namespace, name = found
         if name:
             manifest = self.objects.get((group, plural, namespace, name))
@@ -132,6 +130,17 @@ def _merged(target: Any, patch: Any) -> Any:
 
 def _status(reason: str, message: str, code: int) -> dict[str, Any]:
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": reason, "message": message, "code": code}
+
+
+_MISSING = _status("NotFound", "the server could not find the requested resource", 404)
+
+
+def _discovery(root: str) -> dict[str, Any]:
+    if root == "api":
+        return {"kind": "APIVersions", "versions": ["v1"]}
+    versions = {group: {"groupVersion": f"{group}/{version}", "version": version} for group, version, *_ in RESOURCES if group}
+    groups = [{"name": group, "versions": [version], "preferredVersion": version} for group, version in versions.items()]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 @contextmanager
