@@ -22,7 +22,9 @@ _QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 _ELASTIC: Final = "kueue.x-k8s.io/elastic-job"
 _OTHER_QUEUES: Final = {"volcano": "volcano.sh/queue-name", "kai": "kai.scheduler/queue"}
 _BEYOND: Final = (1 << 31) - 1
-_MOST: Final = 1_000_000
+_MOST: Final = 100_000
+_LONGEST: Final = 253
+_STAGES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,10 @@ def _member(member: Member, shown: str, settings: Settings, notes: list[str]) ->
             wished[group.name] = max(bounded.replicas, bounded.least or 0) if is_endless else bounded.most
             if is_endless:
                 notes.append(f"{shown}, stage {group.name}, states no most replicas, so it is taken to have use for the {wished[group.name]} it asks for")
+    names = {group.name for group in groups}
+    if len(member.id) > _LONGEST or len(names) < len(groups) or len(groups) > _STAGES or "" in names:
+        notes.append(f"{shown} is left alone: its name is too long, or its stages are more than {_STAGES}, without a name or called alike")
+        return None
     if not groups:
         notes.append(f"{shown} is left alone: none of its pods asks for anything that is planned, or all may have no replica")
         return None

@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from libra_opt.adapters.kubernetes.members import Member, members_of
 from libra_opt.adapters.kubernetes.pools import Pools, pools_of
 from libra_opt.adapters.kubernetes.quantities import Vector, Vocabulary
 from libra_opt.adapters.kubernetes.queues import queue_of
 from libra_opt.adapters.kubernetes.settings import Settings
 from libra_opt.adapters.kubernetes.snapshot import Snapshot
+from libra_opt.domain.faults import fault_of
 from libra_opt.domain.state import State
+from libra_opt.errors import InputError
 from libra_opt.scheduler import Observed
 
 __all__ = ["Seen", "see", "vocabulary_of"]
@@ -44,6 +48,11 @@ def see(snapshot: Snapshot, settings: Settings) -> Seen:
     """Return the state of a cluster that was read.
 
     A stage holds the replicas whose pods are bound to a node; what its object asks for beyond that holds nothing.
+
+    Raises
+    ------
+    InputError
+        It contradicts itself.
     """
     vocabulary, notes = vocabulary_of(settings), list[str]()
     members, owner = members_of(snapshot, settings, vocabulary, notes)
@@ -52,14 +61,16 @@ def see(snapshot: Snapshot, settings: Settings) -> Seen:
     known = {queue.name for queue in queues}
     pinned = {pool for member in members.values() for group in member.groups if (pool := group.selector.get(settings.pool_label)) is not None}
     capacity = {**dict.fromkeys(sorted(pinned), vocabulary.zero), **pools.capacity}
-    state = State.model_validate(
-        {
-            "resources": vocabulary.resources,
-            "pools": [{"name": name, "capacity": vocabulary.amounts(amounts)} for name, amounts in capacity.items()],
-            "queues": queues,
-            "jobs": [_job(member, pools, known, settings, vocabulary, notes) for member in members.values()],
-        }
-    )
+    said = {
+        "resources": vocabulary.resources,
+        "pools": [{"name": name, "capacity": vocabulary.amounts(amounts)} for name, amounts in capacity.items()],
+        "queues": queues,
+        "jobs": [_job(member, pools, known, settings, vocabulary, notes) for member in members.values()],
+    }
+    try:
+        state = State.model_validate(said)
+    except ValidationError as error:
+        raise InputError("what Kubernetes says", tuple(fault_of(details, State) for details in error.errors(include_url=False))) from error
     return Seen(Observed(state=state, notes=tuple(notes)), members, snapshot)
 
 

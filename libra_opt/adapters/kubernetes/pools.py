@@ -33,7 +33,7 @@ def pools_of(nodes: tuple[Manifest, ...], pods: tuple[Manifest, ...], label: str
     A node that is not ready counts for nothing, and its pods for gone. One that takes no new pods (cordoned) counts for as much as the jobs hold on it.
     A stage whose pods lie in several pools is where most are; the others count as held by somebody else.
     """
-    pool_of = {name_of(node): labels_of(node)[label] for node in nodes if label in labels_of(node)}
+    pool_of = {name_of(node): pool for node in nodes if (pool := labels_of(node).get(label))}
     ready = {name_of(node) for node in nodes if _is_ready(node)}
     closed = {name_of(node) for node in nodes if found(node, "spec", "unschedulable") is True}
     lost = sorted(pool_of.keys() - ready)

@@ -41,8 +41,8 @@ class Replicas(Value):
         The fewest it runs with, and the most; missing: what its object says, or what it has now.
     """
 
-    min: Annotated[int, WholeNumber(0, 1_000_000)] | None = None
-    max: Annotated[int, WholeNumber(0, 1_000_000)] | None = None
+    min: Annotated[int, WholeNumber(0, 100_000)] | None = None
+    max: Annotated[int, WholeNumber(0, 100_000)] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -68,7 +68,7 @@ def applied(manifest, command, directory):
     (directory / "object.json").write_text(json.dumps(manifest))
     at = command.arguments.index("--type")
     words = [KUBECTL, "patch", "--local", "-f", directory / "object.json", *command.arguments[at:], "-o", "json"]
-    return json.loads(subprocess.run(words, check=True, capture_output=True, timeout=30).stdout)  # noqa: S603 - fixed words and our own patch
+    return json.loads(subprocess.run(words, check=True, capture_output=True, timeout=120).stdout)  # noqa: S603 - fixed words and our own patch
 
 
 def one(commands):

@@ -46,7 +46,7 @@ def cluster(tmp_path):
     api = Emulated([node("n1"), node("n2"), a, b], faults if CRDS.is_dir() else lambda _: [])
     settle(api)
     with served(api, tmp_path) as command:
-        settings = Settings.model_validate({"namespaces": ["rl"], "pool_label": POOL, "kubectl": [KUBECTL, *command[1:]], "timeout_seconds": 10})
+        settings = Settings.model_validate({"namespaces": ["rl"], "pool_label": POOL, "kubectl": [KUBECTL, *command[1:]], "timeout_seconds": 60})
         yield api, KubernetesScheduler(settings)
 
 
