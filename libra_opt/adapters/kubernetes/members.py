@@ -53,6 +53,8 @@ class Member:
         Whose it is; none: nobody's.
     submitted
         Seconds of the epoch.
+    waits_for
+        Why Kueue has not let it in, in its own words; empty where it has, or is not asked.
     """
 
     id: str
@@ -66,6 +68,7 @@ class Member:
     workload: str | None
     queue: str | None
     submitted: float | None
+    waits_for: str = ""
 
 
 class Owner:
@@ -165,6 +168,7 @@ def _of_object(
             workload=name_of(workload) if workload is not None else "" if is_kueues else None,
             queue=queues.get((namespace, labels[_QUEUE_LABEL])) if is_kueues else labels.get(_OTHER_QUEUES.get(settings.queues, "")),
             submitted=_seconds(text(manifest, "metadata", "creationTimestamp")),
+            waits_for=_pending(workload),
         ),
         shown,
         settings,
@@ -193,6 +197,7 @@ def _of_workload(manifest: Manifest, queues: Mapping[tuple[str, str], str], sett
         workload=name,
         queue=queues.get((namespace, text(manifest, "spec", "queueName"))),
         submitted=_seconds(text(manifest, "metadata", "creationTimestamp")),
+        waits_for=_pending(manifest),
     )
     return _member(member, f"Workload {member.id}", settings, notes)
 
@@ -246,6 +251,11 @@ def _owner_of(manifest: Manifest) -> tuple[str, str] | None:
 def _is_done(manifest: Manifest) -> bool:
     over = {text(condition, "type") for condition in listed(manifest, "status", "conditions") if text(condition, "status") == "True"}
     return bool(over & {"Finished", "Completed", "Failed"}) or found(manifest, "metadata", "deletionTimestamp") is not None
+
+
+def _pending(workload: Manifest | None) -> str:
+    conditions = listed(workload, "status", "conditions")
+    return next((text(each, "message") for each in conditions if text(each, "type") == "QuotaReserved" and text(each, "status") == "False"), "")
 
 
 def _seconds(moment: str) -> float | None:

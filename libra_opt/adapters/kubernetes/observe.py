@@ -97,13 +97,14 @@ def _stage(member: Member, i: int, pools: Pools, settings: Settings, vocabulary:
         "unit": vocabulary.amounts(group.each),
         "demand": vocabulary.amounts(_times(member.wished[group.name], group.each)),
     }
-    pool = group.selector.get(settings.pool_label)
+    pool, held = group.selector.get(settings.pool_label), 0
     for where, n_pods in counts.items():
         held = -(-n_pods // group.n_pods)
         stage["allocation"] = {"pool": where, "resources": vocabulary.amounts(_times(held, group.each))}
-        if member.is_active and held < group.replicas:
-            notes.append(f"{member.id}, stage {group.name}: {held} of {group.replicas} replicas have a node")
         pool = pool or where
+    if member.is_active and held < group.replicas:
+        reason = f" ({member.waits_for})" if member.waits_for else ""
+        notes.append(f"{member.id}, stage {group.name}: {held} of {group.replicas} replicas have a node{reason}")
     if pool is not None:
         stage["pools"] = [pool]
     elif len(pools.capacity) > 1:

@@ -165,6 +165,14 @@ def test_job_that_kueue_would_stop_to_resize_is_planned_as_it_is():
     assert (found.members["rl/ppo"].workload, found.members["rl/ppo"].is_active) == ("w", False)
 
 
+def test_job_that_kueue_has_not_let_in_is_told_with_its_reason():
+    waits = workload("w", ("RayCluster", "ppo"))
+    waits["status"] = {"conditions": [{"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "insufficient unused quota"}]}
+    labels, elastic = {"kueue.x-k8s.io/queue-name": "local-a"}, {"kueue.x-k8s.io/elastic-job": "true"}
+    found = kueue(ray_cluster("ppo", ray_group("rollout", 2), labels=labels, annotations=elastic), workloads=[waits])
+    assert found.observed.notes == ("rl/ppo, stage rollout: 0 of 2 replicas have a node (insufficient unused quota)",)
+
+
 def test_workload_of_another_kind_is_let_in_or_put_out_as_it_is():
     own = workload("job-x", ("Job", "x"), count=3, managed=True)
     pods = [pod(f"x-{i}", "n1", labels={"batch.kubernetes.io/job-name": "x"}) for i in range(3)]
