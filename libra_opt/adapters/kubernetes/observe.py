@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from libra_opt.adapters.kubernetes.members import Member, members_of
 from libra_opt.adapters.kubernetes.pools import Pools, pools_of
 from libra_opt.adapters.kubernetes.quantities import Vector, Vocabulary
-from libra_opt.adapters.kubernetes.queues import queue_of
+from libra_opt.adapters.kubernetes.queues import queue_of, with_cohorts
 from libra_opt.adapters.kubernetes.settings import Settings
 from libra_opt.adapters.kubernetes.snapshot import Snapshot
 from libra_opt.domain.faults import fault_of
@@ -59,6 +59,8 @@ def see(snapshot: Snapshot, settings: Settings) -> Seen:
     pools = pools_of(snapshot.nodes, snapshot.pods, settings.pool_label, owner, vocabulary, notes)
     queues = [queue_of(settings.queues, manifest, vocabulary, notes) for manifest in snapshot.queues]
     known = {queue.name for queue in queues}
+    if settings.cohorts:
+        queues = list(with_cohorts(queues, snapshot.queues, snapshot.cohorts, vocabulary))
     pinned = {pool for member in members.values() for group in member.groups if (pool := group.selector.get(settings.pool_label)) is not None}
     capacity = {**dict.fromkeys(sorted(pinned), vocabulary.zero), **pools.capacity}
     said = {

@@ -11,7 +11,7 @@ A limit that the plan has written is not what its owner meant, so what was there
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -21,10 +21,12 @@ from libra_opt.adapters.kubernetes.quantities import Vector, Vocabulary
 from libra_opt.domain.cluster import Queue
 from libra_opt.domain.quantity import parse, unit_factor
 
-__all__ = ["LIMITS", "Quotas", "flavor_pools", "limit_patch", "queue_of"]
+__all__ = ["LIMITS", "Quotas", "flavor_pools", "limit_patch", "queue_of", "with_cohorts"]
 
 LIMITS: Final = "libra-opt/limits"
 """The annotation that keeps the limits a queue had before the plan wrote any, as JSON: a quantity, or null where there was none."""
+
+_COHORT: Final = "cohort/"
 
 Quotas: TypeAlias = Mapping[str, Vector]
 """By pool."""
@@ -44,10 +46,30 @@ def flavor_pools(flavors: Sequence[Manifest], label: str) -> dict[str, str]:
 
 
 def queue_of(system: str, manifest: Manifest, vocabulary: Vocabulary, notes: list[str]) -> Queue:
-    """Return a queue as the state has it."""
-    if system == "kueue":
-        return _kueue(manifest, vocabulary, notes)
-    return _volcano(manifest, vocabulary) if system == "volcano" else _kai(manifest, vocabulary)
+    """Return a queue as the state has it, without what stands above it."""
+    if system != "kueue":
+        return _volcano(manifest, vocabulary) if system == "volcano" else _kai(manifest, vocabulary)
+    stopped = text(manifest, "spec", "stopPolicy")
+    if stopped not in ("", "None"):
+        notes.append(f"ClusterQueue {name_of(manifest)} has the stop policy {stopped}: Kueue lets none of its jobs in, whatever is planned")
+    covered = {r for _, _, r in _quotas(manifest, vocabulary)}
+    return _kueue(name_of(manifest), text(manifest, "spec", "cohortName"), manifest, vocabulary, covered)
+
+
+def with_cohorts(queues: Sequence[Queue], manifests: Sequence[Manifest], cohorts: Sequence[Manifest], vocabulary: Vocabulary) -> tuple[Queue, ...]:
+    """Return the queues below their cohorts, which are queues too, called ``cohort/NAME``.
+
+    A cohort at the top borrows from nobody and lends to nobody, as nothing is shared between cohorts; one that has no object is there all the same. A resource
+    that no queue has a quota of is not Kueue's to limit.
+    """
+    covered = {r for manifest in (*manifests, *cohorts) for _, _, r in _quotas(manifest, vocabulary)}
+    above = {name_of(manifest): text(manifest, "spec", "cohortName") for manifest in manifests}
+    stated = {name_of(cohort): cohort for cohort in cohorts}
+    parents = {name: text(cohort, "spec", "parentName") for name, cohort in stated.items()}
+    wanted = {name for name in (*above.values(), *stated, *parents.values()) if name}
+    tops = [_kueue(f"{_COHORT}{name}", parents.get(name, ""), stated.get(name, {}), vocabulary, covered) for name in sorted(wanted)]
+    tops = [_below(top, parents.get(top.name.removeprefix(_COHORT), "")) for top in tops]
+    return (*tops, *(_below(queue, above.get(queue.name, "")) for queue in queues))
 
 
 def limit_patch(system: str, manifest: Manifest, planned: Quotas, pools: Mapping[str, str], vocabulary: Vocabulary) -> tuple[str, Any]:
@@ -61,40 +83,44 @@ def limit_patch(system: str, manifest: Manifest, planned: Quotas, pools: Mapping
     return "merge", _limit_volcano(manifest, total, vocabulary) if system == "volcano" else _limit_kai(manifest, total, vocabulary)
 
 
-def _kueue(manifest: Manifest, vocabulary: Vocabulary, notes: list[str]) -> Queue:
+def _below(queue: Queue, cohort: str) -> Queue:
+    return queue.replace({"parent": f"{_COHORT}{cohort}"}) if cohort else queue
+
+
+def _kueue(name: str, parent: str, manifest: Manifest, vocabulary: Vocabulary, covered: set[int]) -> Queue:
+    """Return a ClusterQueue or a Cohort; without one above it, it neither borrows nor lends of the resources that are covered."""
     kept = _kept(manifest)
-    nominal, borrowing, lending = vocabulary.zero, list(vocabulary.zero), list(vocabulary.zero)
-    free, lends_all = set(range(len(vocabulary.keys))), set(range(len(vocabulary.keys)))
-    for group in listed(manifest, "spec", "resourceGroups"):
-        for flavor in listed(group, "flavors"):
-            for resource in listed(flavor, "resources"):
-                key = text(resource, "name")
-                if key not in vocabulary.keys:
-                    continue
-                r = vocabulary.keys.index(key)
-                quota = vocabulary.read({key: found(resource, "nominalQuota")}, round_up=False)
-                nominal = tuple(map(sum, zip(nominal, quota, strict=True)))
-                limit = kept.get(f"{text(flavor, 'name')}/{key}", found(resource, "borrowingLimit"))
-                for amount, total, unlimited in ((limit, borrowing, free), (found(resource, "lendingLimit"), lending, lends_all)):
-                    if amount is None:
-                        unlimited.add(r)
-                        total[r] = -1
-                    elif total[r] >= 0:
-                        unlimited.discard(r)
-                        total[r] += vocabulary.read({key: amount}, round_up=False)[r]
-    if not text(manifest, "spec", "cohortName"):
-        free = set()
-        borrowing = [0] * len(borrowing)
-    stopped = text(manifest, "spec", "stopPolicy")
-    if stopped not in ("", "None"):
-        notes.append(f"ClusterQueue {name_of(manifest)} has the stop policy {stopped}: Kueue lets none of its jobs in, whatever is planned")
+    everything = range(len(vocabulary.keys))
+    nominal, borrowing, lending = list(vocabulary.zero), dict.fromkeys(everything, 0), dict.fromkeys(everything, 0)
+    borrows_freely, lends_all = set(everything), set(everything)
+    for flavor, resource, r in _quotas(manifest, vocabulary):
+        key = vocabulary.keys[r]
+        nominal[r] += vocabulary.read({key: found(resource, "nominalQuota")}, round_up=False)[r]
+        borrow = kept.get(f"{flavor}/{key}", found(resource, "borrowingLimit"))
+        for limit, total, unlimited in ((borrow, borrowing, borrows_freely), (found(resource, "lendingLimit"), lending, lends_all)):
+            if limit is None:
+                total.pop(r, None)
+            elif r in total:
+                total[r] += vocabulary.read({key: limit}, round_up=False)[r]
+                unlimited.discard(r)
+    if not parent:
+        borrowing, lending, borrows_freely, lends_all = dict.fromkeys(covered, 0), dict.fromkeys(covered, 0), set(), set()
     return Queue(
-        name=name_of(manifest),
+        name=name,
         nominal_quota=vocabulary.amounts(nominal),
-        borrowing_limit=_but(vocabulary, borrowing, free),
+        borrowing_limit=_but(vocabulary, borrowing, borrows_freely),
         lending_limit=_but(vocabulary, lending, lends_all),
         weight=_weight(found(manifest, "spec", "fairSharing", "weight")),
     )
+
+
+def _quotas(manifest: Manifest, vocabulary: Vocabulary) -> Iterator[tuple[str, Manifest, int]]:
+    """Yield the name of the flavor, the quota, and the number of every resource of a ClusterQueue or a Cohort that is planned."""
+    for group in listed(manifest, "spec", "resourceGroups"):
+        for flavor in listed(group, "flavors"):
+            for resource in listed(flavor, "resources"):
+                if text(resource, "name") in vocabulary.keys:
+                    yield text(flavor, "name"), resource, vocabulary.keys.index(text(resource, "name"))
 
 
 def _volcano(manifest: Manifest, vocabulary: Vocabulary) -> Queue:
@@ -108,8 +134,8 @@ def _volcano(manifest: Manifest, vocabulary: Vocabulary) -> Queue:
     return Queue(
         name=name_of(manifest),
         nominal_quota=vocabulary.amounts(quota),
-        borrowing_limit=_but(vocabulary, borrowing, {r for r, key in enumerate(vocabulary.keys) if key not in cap}),
-        lending_limit=_but(vocabulary, lending, {r for r, key in enumerate(vocabulary.keys) if key not in guarantee}),
+        borrowing_limit=_but(vocabulary, dict(enumerate(borrowing)), {r for r, key in enumerate(vocabulary.keys) if key not in cap}),
+        lending_limit=_but(vocabulary, dict(enumerate(lending)), {r for r, key in enumerate(vocabulary.keys) if key not in guarantee}),
         weight=_weight(found(spec, "weight")),
     )
 
@@ -129,7 +155,7 @@ def _kai(manifest: Manifest, vocabulary: Vocabulary) -> Queue:
     return Queue(
         name=name_of(manifest),
         nominal_quota=vocabulary.amounts(nominal),
-        borrowing_limit=_but(vocabulary, borrowing, free),
+        borrowing_limit=_but(vocabulary, dict(enumerate(borrowing)), free),
         weight=_weight(stated[0] if stated else None),
     )
 
@@ -221,8 +247,9 @@ def _kept(manifest: Manifest) -> Mapping[str, object]:
     return kept if isinstance(kept, dict) else {}
 
 
-def _but(vocabulary: Vocabulary, limits: Sequence[int], unlimited: set[int]) -> dict[str, Any] | None:
-    stated = {resource.name: resource.write(max(0, limits[r])) for r, resource in enumerate(vocabulary.resources) if r not in unlimited}
+def _but(vocabulary: Vocabulary, limits: Mapping[int, int], unlimited: set[int]) -> dict[str, Any] | None:
+    """Return limits as the state writes them; a resource that is not there, or is said to be unlimited, has none."""
+    stated = {resource.name: resource.write(limits[r]) for r, resource in enumerate(vocabulary.resources) if r in limits and r not in unlimited}
     return stated or None
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from libra_opt.domain.base import Name, Positive, Real, Text, Value, WholeNumber
+from libra_opt.domain.base import Flag, Name, Positive, Real, Text, Value, WholeNumber
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.resource import Resource
 
@@ -67,6 +67,8 @@ class Settings(Value):
         What is planned, by name.
     queues
         Whose queues guarantee what: Kueue's ClusterQueues, Volcano's or KAI's Queues, or nobody's.
+    cohorts
+        Whether Kueue's queues stand below their cohorts, as Kueue has it; else all of them that have one share the cluster.
     limit_queues
         Queues into which what the plan gives them is written as their limit, never below what is guaranteed; the limit they had is kept in an annotation.
         Only for queues all of whose jobs are planned: others would come to a halt at a limit that does not count them.
@@ -91,6 +93,7 @@ class Settings(Value):
         }
     )
     queues: Literal["kueue", "volcano", "kai", "none"] = "none"
+    cohorts: Flag = False
     limit_queues: Annotated[tuple[Name, ...], Field(max_length=10_000, fail_fast=True)] = ()
     replicas: FrozenMapping[Name, FrozenMapping[Name, Replicas]] = FrozenMapping()
     jobset_scales: Literal["parallelism", "replicas"] = "parallelism"

@@ -38,8 +38,10 @@ class Snapshot:
         All Workloads of the namespaces, by namespace and name.
     chosen
         The names of those that the selector chooses themselves.
-    local_queues, flavors, queues
-        Kueue's LocalQueues of the namespaces and its ResourceFlavors, and whosever queues are asked for.
+    local_queues, flavors, cohorts
+        Kueue's LocalQueues of the namespaces, its ResourceFlavors and its Cohorts.
+    queues
+        Whosever queues are asked for.
     """
 
     nodes: tuple[Manifest, ...]
@@ -50,6 +52,7 @@ class Snapshot:
     local_queues: tuple[Manifest, ...] = ()
     flavors: tuple[Manifest, ...] = ()
     queues: tuple[Manifest, ...] = ()
+    cohorts: tuple[Manifest, ...] = ()
 
 
 def kinds_of(settings: Settings) -> tuple[Kind, ...]:
@@ -79,5 +82,6 @@ def look(transport: Transport, settings: Settings) -> Snapshot:
         chosen=everywhere(f"{KUEUE}/namespaces/{{}}/workloads", settings.selector) if has_kueue else (),
         local_queues=everywhere(f"{KUEUE}/namespaces/{{}}/localqueues") if has_kueue else (),
         flavors=objects(transport, f"{KUEUE}/resourceflavors") if has_kueue else (),
+        cohorts=objects(transport, f"{KUEUE}/cohorts") if has_kueue and settings.cohorts else (),
         queues=objects(transport, QUEUES[settings.queues]) if settings.queues in QUEUES else (),
     )

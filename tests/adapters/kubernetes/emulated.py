@@ -21,6 +21,7 @@ RESOURCES = [  # group, version, plural, kind, namespaced
     ("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", True),
     ("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet", True),
     ("kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", False),
+    ("kueue.x-k8s.io", "v1beta2", "cohorts", "Cohort", False),
     ("kueue.x-k8s.io", "v1beta2", "localqueues", "LocalQueue", True),
     ("kueue.x-k8s.io", "v1beta2", "resourceflavors", "ResourceFlavor", False),
     ("kueue.x-k8s.io", "v1beta2", "workloads", "Workload", True),
