@@ -92,9 +92,12 @@ def _sample(program: Program, n: int) -> tuple[_Indices, _Floats]:
     size = np.maximum(program.worth, _LEAST_WORTH * program.worth.mean())
     if not size.any():
         size = np.ones(program.n_jobs)
-    chance = np.minimum(1.0, n * size / size.sum())
+    chance, were_sure = np.minimum(1.0, n * size / size.sum()), -1
     for _ in range(_ROUNDS):
         is_sure = chance >= 1
+        if int(is_sure.sum()) == were_sure:
+            break
+        were_sure = int(is_sure.sum())
         rest = max(0, n - int(is_sure.sum()))
         chance = np.where(is_sure, 1.0, np.minimum(1.0, rest * size / max(1e-300, float(size[~is_sure].sum()))))
     order = np.lexsort((program.worth, np.diff(program.first_stage), program.queue))

@@ -139,6 +139,25 @@ def read_later(reading: Reading, ledger: Ledger, jobs: Sequence[PlannedJob]) -> 
     return later
 
 
+class _Quanta(dict[WrittenAmount, int]):
+    """The amounts of one resource that were read so far; looking up one that was not reads it, and raises KeyError where it is no whole number of quanta."""
+
+    def __init__(self, resource: Resource) -> None:
+        super().__init__()
+        self._unit, (self._up, self._down) = resource.unit, resource.step.as_integer_ratio()
+
+    def __missing__(self, written: WrittenAmount) -> int:
+        try:
+            p, q = parse_ratio(written, self._unit)
+        except ValueError:
+            raise KeyError(written) from None
+        quanta, rest = divmod(p * self._down, q * self._up)
+        if rest or quanta >= LIMIT:
+            raise KeyError(written)
+        self[written] = quanta
+        return quanta
+
+
 class _AmountReader:
     """Amounts to whole quanta and speeds to pairs of whole numbers, each written form of a resource and each set of pools read once."""
 
@@ -146,8 +165,7 @@ class _AmountReader:
         self.resources = resources
         self.index = {resource.name: r for r, resource in enumerate(resources)}
         self.names = tuple(self.index)
-        self.steps = [resource.step.as_integer_ratio() for resource in resources]
-        self.known: tuple[dict[WrittenAmount, int], ...] = tuple({} for _ in resources)
+        self.known = tuple(map(_Quanta, resources))
         self.broken = broken
         self.by_pools: dict[int, dict[int, tuple[int, int]]] = {}
 
@@ -158,8 +176,8 @@ class _AmountReader:
             known = self.by_pools[id(allowed)] = {k: (speed.numerator, speed.denominator) for k, speed in allowed}
         return known
 
-    def seen(self, amounts: Mapping[str, WrittenAmount]) -> Vector | None:
-        """Return the amounts in quanta where all resources are named in their order and every amount was read before, else None."""
+    def plain(self, amounts: Mapping[str, WrittenAmount]) -> Vector | None:
+        """Return the amounts in quanta where all resources are named in their order and nothing is wrong with any amount, else None."""
         if tuple(amounts) != self.names:
             return None
         try:
@@ -169,39 +187,28 @@ class _AmountReader:
 
     def vector(self, amounts: Mapping[str, WrittenAmount], where: Callable[[], str], fraction_breaks: Rule) -> Vector | None:
         """Return the amounts in quanta, or None (and list the faults, with where they are) where one of them cannot be read as whole quanta."""
-        values = [0] * len(self.resources)
-        readable = True
+        values, n_before = [0] * len(self.resources), len(self.broken)
         for name, written in amounts.items():
             r = self.index.get(name, -1)
-            quanta = self.known[r].get(written) if r >= 0 else None
-            if quanta is None:
-                quanta = self._read(name, written, where, fraction_breaks)
-            if quanta is None:
-                readable = False
-            else:
-                values[r] = quanta
-        return tuple(values) if readable else None
+            if r < 0:
+                self.broken.append(Broken("format", f"{where()}.{name}", f"unknown resource {name!r}", 1.0))
+                continue
+            try:
+                values[r] = self.known[r][written]
+            except KeyError:
+                self.broken.append(self._fault(r, written, f"{where()}.{name}", fraction_breaks))
+        return tuple(values) if len(self.broken) == n_before else None
 
-    def _read(self, name: str, written: WrittenAmount, where: Callable[[], str], fraction_breaks: Rule) -> int | None:
-        r = self.index.get(name, -1)
-        if r < 0:
-            self.broken.append(Broken("format", f"{where()}.{name}", f"unknown resource {name!r}", 1.0))
-            return None
-        resource, (up, down) = self.resources[r], self.steps[r]
+    def _fault(self, r: int, written: WrittenAmount, where: str, fraction_breaks: Rule) -> Broken:
+        """Return what is wrong with an amount that is no whole number of quanta."""
+        resource = self.resources[r]
         try:
             p, q = parse_ratio(written, resource.unit)
-            quanta, rest = divmod(p * down, q * up)
-            if quanta >= LIMIT:
-                quanta = resource.quanta(written, round_up=False)
+            quanta = resource.quanta(written, round_up=False)
         except ValueError as error:
-            self.broken.append(Broken("format", f"{where()}.{name}", str(error), 1.0))
-            return None
-        if rest:
-            message = f"{written!r} is not a whole number of quanta of {resource.quantum} {resource.unit}"
-            self.broken.append(Broken(fraction_breaks, f"{where()}.{name}", message, float(Fraction(p, q) - quanta * resource.step)))
-            return None
-        self.known[r][written] = quanta
-        return quanta
+            return Broken("format", where, str(error), 1.0)
+        message = f"{written!r} is not a whole number of quanta of {resource.quantum} {resource.unit}"
+        return Broken(fraction_breaks, where, message, float(Fraction(p, q) - quanta * resource.step))
 
 
 def _with_forecast(state: State, plan: Plan, amounts: _AmountReader) -> tuple[Ledger, set[int]]:
@@ -303,7 +310,7 @@ def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountRead
 
 def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
     j = reading.job_of[s]
-    held = amounts.seen(stage.resources)
+    held = amounts.plain(stage.resources)
     if held is None:
         held = amounts.vector(stage.resources, lambda: f"{reading.stage_path(s)}.resources", "R8")
     k = pools.get(stage.pool, -1)
