@@ -20,7 +20,7 @@ MEANINGS = ("work", "weighted_work", "steps", "trajectories", "jobs", "tokens")
 _EPILOG = """\
 exit codes:
   0  done
-  1  verify: the plan breaks a rule
+  1  verify: the plan breaks a rule; diff: the plans do not give every job the same
   2  bad input or usage; every fault is listed on standard error, nothing is written
   3  a fault of libra-opt itself; please report it
 
@@ -28,6 +28,20 @@ FILE may be packed with gzip; `-` is standard input.
 """
 
 _VERIFY = "Check a plan against its state, rule by rule. A plan made with options on the command line answers the state with these options; give them here too."
+
+_EXPLAIN = """\
+Say why each job got what it got: the rule and the limit that bind, Kueue's word, and what the job would rather have against what that takes from others. Of one
+JOB also the cheapest change that would have admitted or grown it; every change told was tried by planning the changed state. docs/reasons.md lists the codes.
+"""
+
+_WHATIF = """\
+Plan a state as it is and as it would be, and tell the difference. A setting is PATH=VALUE, PATH=+AMOUNT or PATH=-AMOUNT (== sets what begins with a sign);
+paths go by name: pools.a100.gpu=+8, jobs.a.priority=2, queues.q.nominal_quota.gpu=16, jobs.b.stages.rollout.max_quota.gpu=4, options.hold_periods=4.
+"""
+
+_DIFF = """\
+Compare two plans job by job. The exit code is 0 where both give every job the same amounts in the same pools, 1 where they do not, 2 for bad input.
+"""
 
 _BENCH = """\
 Measure whole calls by family and size, phase by phase, each in a process of its own, and on the same states what a user would pick instead. Takes some
@@ -79,6 +93,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_solve(commands.add_parser("solve", help="plan one or several states", description="Plan one or several states; every plan is verified."))
     _add_verify(commands.add_parser("verify", help="check a plan against its state, rule by rule", description=_VERIFY))
+    _add_explain(commands.add_parser("explain", help="say why each job got what it got, and what would have helped it", description=_EXPLAIN))
+    _add_whatif(commands.add_parser("whatif", help="say what a change of the state would do", description=_WHATIF))
+    _add_diff(commands.add_parser("diff", help="compare two plans job by job", description=_DIFF))
     _add_validate(commands.add_parser("validate", help="check documents without planning"))
     _add_schema(commands.add_parser("schema", help="print the JSON schema of a document"))
     _add_generate(commands.add_parser("generate", help="make a synthetic, contended state"))
@@ -106,6 +123,31 @@ def _add_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", metavar="PLAN")
     _add_overrides(parser)
     parser.add_argument("--json", action="store_true", help="the report as JSON on standard output")
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("state", metavar="STATE")
+    parser.add_argument("job", nargs="?", metavar="JOB", help="a job by its id, in full (default: a table of all jobs)")
+    _add_overrides(parser)
+    parser.add_argument("--plan", metavar="PLAN", help="the plan of the state (default: it is made)")
+    parser.add_argument("--solves", type=int, default=100, metavar="N", help="most changed states that are planned for one job (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="the explanation as JSON on standard output")
+    parser.add_argument("--all", action="store_true", help="show every job in the table, however many there are")
+
+
+def _add_whatif(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("state", metavar="STATE")
+    parser.add_argument("--set", action="append", metavar="PATH=VALUE", help="a change of the state; may be repeated, and all are made")
+    _add_overrides(parser)
+    parser.add_argument("--json", action="store_true", help="the difference as JSON on standard output")
+    parser.add_argument("--all", action="store_true", help="show every job that changes, however many there are")
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="PLAN")
+    parser.add_argument("after", metavar="PLAN")
+    parser.add_argument("--json", action="store_true", help="the difference as JSON on standard output")
+    parser.add_argument("--all", action="store_true", help="show every job that differs, however many there are")
 
 
 def _add_validate(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from libra_opt.formulation.program import Choice, Program
 from libra_opt.formulation.runs import first_least, spans
 from libra_opt.formulation.shadow import Prices
 
-__all__ = ["Valued", "Wishes", "wishes"]
+__all__ = ["Valued", "Wishes", "cell_prices", "wishes"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -82,7 +82,7 @@ def wishes(program: Program, choice: Choice, service: _Floats, valued: Valued, j
     job, level = jobs[is_any], levels[best[is_any]]
     slots, first_slot = spans(bundles.first_slot[level], bundles.first_slot[level + 1])
     cells, first_cell = spans(bundles.first_cell[slots], bundles.first_cell[slots + 1])
-    price, charge = _priced(program, prices, cells)
+    price, charge = cell_prices(program, prices, cells)
     cheapest = first_least(price + charge, first_cell)
     cell = cells[cheapest]
     held_value, held_price, held_ms = _given(program, prices, choice, job)
@@ -99,7 +99,7 @@ def wishes(program: Program, choice: Choice, service: _Floats, valued: Valued, j
     )
 
 
-def _priced(program: Program, prices: Prices, cells: _Indices) -> tuple[_Floats, _Floats]:
+def cell_prices(program: Program, prices: Prices, cells: _Indices) -> tuple[_Floats, _Floats]:
     """Return the price of what every cell uses of the shared rows, and the value that its charge costs, both of the shape of `cells`."""
     net = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, prices.pool.shape[1])
     used = np.einsum("cr,cr->c", program.amount[cells], net.take(program.cell_pair[cells], axis=0))
@@ -115,7 +115,7 @@ def _given(program: Program, prices: Prices, choice: Choice, jobs: _Indices) -> 
     price, ms = prices.ms * program.wait_ms[jobs], program.wait_ms[jobs].copy()
     value = -program.per_ms[jobs] * program.wait_ms[jobs]
     if len(cells):
-        paid, charge = _priced(program, prices, cells)
+        paid, charge = cell_prices(program, prices, cells)
         price[runs], ms[runs] = _sums(paid, starts), _sums(program.cell_ms[cells], starts)
         value[runs] = program.worth[jobs[runs]] * program.bundles.service[program.cell_level[cells[starts]]] - _sums(charge, starts)
     return value, price, ms
