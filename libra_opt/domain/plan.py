@@ -13,6 +13,7 @@ from libra_opt.domain.state import Period
 __all__ = [
     "DISCOUNT",
     "PLAN_FORMAT",
+    "REASON_CODES",
     "Action",
     "AheadJob",
     "AheadPeriod",
@@ -34,6 +35,22 @@ PLAN_FORMAT = "libra-opt/plan/1"
 
 DISCOUNT: Final = 0.995
 """What value is worth, looking ahead, that comes one period later: so little less that of equal plans the one that works now is taken."""
+
+REASON_CODES: Final = (
+    "fully_served",
+    "own_limit",
+    "partly_served",
+    "queue_ceiling",
+    "reserved",
+    "move_not_worth_it",
+    "no_room",
+    "evicted",
+    "shed",
+    "no_gain",
+    "never_fits",
+    "later",
+)
+"""Codes of reasons; `docs/reasons.md` says what each means and what to do."""
 
 Action = Literal["admit", "keep", "grow", "shrink", "reshape", "migrate", "evict", "queue"]
 _Many = Field(max_length=10_000_000, fail_fast=True)

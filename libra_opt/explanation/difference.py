@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import Field
 
-from libra_opt.domain import Plan, PlannedJob
+from libra_opt.domain import Amounts, Plan, PlannedJob
 from libra_opt.domain.base import Finite, Flag, Name, Text, Value
 from libra_opt.domain.quantity import WrittenAmount, exact, parse, render
 
@@ -126,10 +126,10 @@ def _job(name: str, before: PlannedJob | None, after: PlannedJob | None) -> JobC
 
 
 def _amounts(before: PlannedJob | None, after: PlannedJob | None) -> list[AmountChange]:
-    held = [{stage.name: stage.resources for stage in job.stages} if job else {} for job in (before, after)]
+    held: list[dict[str, Amounts]] = [{stage.name: stage.resources for stage in job.stages} if job else {} for job in (before, after)]
     found = []
     for stage in dict.fromkeys((*held[0], *held[1])):
-        one, two = (amounts.get(stage, {}) for amounts in held)
+        one, two = (amounts.get(stage, Amounts()) for amounts in held)
         for resource in dict.fromkeys((*one, *two)):
             change = _change(one.get(resource, 0), two.get(resource, 0))
             if change is not None:

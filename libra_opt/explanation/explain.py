@@ -50,11 +50,11 @@ def explain(state: State, job_id: str, plan: Plan | None = None, *, most_solves:
     >>> from libra_opt import State, explain
     >>> state = State.model_validate({
     ...     "pools": [{"name": "a100", "capacity": {"gpu": 8}}],
-    ...     "jobs": [{"id": "a", "demand": {"gpu": 8}}, {"id": "b", "min_quota": {"gpu": 4}, "demand": {"gpu": 4}, "weight": 0.5}],
+    ...     "jobs": [{"id": "a", "demand": {"gpu": 8}}, {"id": "b", "min_quota": {"gpu": 4}, "demand": {"gpu": 4}, "weight": 0.4}],
     ... })
     >>> told = explain(state, "b")
     >>> told.action, told.reason.code, told.cheapest.settings
-    ('queue', 'no_room', ('pools.a100.capacity.gpu=+4',))
+    ('queue', 'no_room', ('pools.a100.capacity.gpu=+3',))
     """
     names = [job.id for job in state.jobs]
     if job_id not in names:

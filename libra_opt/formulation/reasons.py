@@ -83,7 +83,8 @@ def explain(
     held_down, waiting = np.flatnonzero(runs & ~is_full & ~is_most), np.flatnonzero(~runs)
     has_level = program.bundles.first_level[waiting] < program.bundles.first_level[waiting + 1]
     wished = wishes(program, choice, service, valued, np.sort(np.concatenate([held_down, waiting[has_level]]))) if valued is not None else None
-    outcome = _Outcome(ledger, program, choice, actions, usage, program.shared.capacity - usage.pool, written, _wished_ms(program, wished))
+    left = np.maximum(0.0, program.limits.capacity / program.scale - usage.pool)  # also what is too little for a whole unit of anybody
+    outcome = _Outcome(ledger, program, choice, actions, usage, left, written, _wished_ms(program, wished))
     shares = [
         f"{_MOVED[action]}: {share:.0%} of its demand is served" if action in _MOVED else "" for action, share in zip(actions, service.tolist(), strict=True)
     ]
@@ -268,7 +269,12 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Told]:
         elif kept_back[i].any():
             yield _reserved(ledger, f"{did}: it would fit, but what", kept_back[i])
         else:
-            yield "no_gain", f"{did}: it would fit, but what is left is reserved for a queue's guarantee, or running it adds no value", None, None
+            yield (
+                "no_gain",
+                f"{did}: it would fit, but what is left is reserved for a queue's guarantee, or running it adds no value",
+                None,
+                _moving(outcome, job),
+            )
 
 
 def _is_fragmented(outcome: _Outcome, cells: _Indices, first_cell: _Indices, slot: _Indices, amount: _Floats) -> list[bool]:
