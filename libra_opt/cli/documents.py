@@ -1,6 +1,7 @@
 """States and plans between files and commands: all are read before anything else happens, all are written whole."""
 
 import argparse
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +14,10 @@ from libra_opt.cli.terminal import result
 from libra_opt.domain import Options, Plan, State, read_plan, read_state
 from libra_opt.errors import Fault, InputError
 
-__all__ = ["changed_options", "deliver", "each", "make_directory", "open_plan", "open_state", "plan_targets", "title"]
+__all__ = ["changed_options", "deliver", "each", "is_plan", "make_directory", "open_plan", "open_state", "plan_targets", "title"]
+
+_IS_PLAN = re.compile(rb'\s*\{\s*"format"\s*:\s*"libra-opt/plan/')
+"""A document says what it is in its first field, as `write` writes it."""
 
 _Item = TypeVar("_Item")
 _Read = TypeVar("_Read")
@@ -28,6 +32,13 @@ def open_state(name: str, changes: Mapping[str, object] | None = None) -> State:
 def open_plan(name: str) -> Plan:
     """Read the plan in the file `name`; raises `InputError` with every fault."""
     return read_plan(read_bytes(name), title(name))
+
+
+def is_plan(name: str) -> bool:
+    """Return whether the file `name` holds a plan, and not results; standard input is read once, so it is taken for results."""
+    if name == STANDARD_STREAM:
+        return False
+    return _IS_PLAN.match(read_bytes(name)) is not None
 
 
 def changed_options(arguments: argparse.Namespace) -> dict[str, object]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from libra_opt.allocate import allocate
 from libra_opt.cli.documents import changed_options, open_plan, open_state
-from libra_opt.cli.explain_text import binding_text, explanation_lines, number
+from libra_opt.cli.explain_text import explanation_lines, number
 from libra_opt.cli.table import certificate_lines
 from libra_opt.cli.terminal import Exit, printable, result, solvers_on_stderr
 from libra_opt.domain import Plan, State
@@ -70,7 +70,7 @@ def _jobs(plan: Plan, limit: int | None) -> Table:
         table.add_column(heading, justify="right" if heading in {"service", "value wanted", "its price"} else "left", overflow="fold")
     for job in plan.jobs if limit is None else plan.jobs[:limit]:
         reason = job.reason
-        cells = (job.id, job.action, f"{100 * job.service:.1f} %", reason.code, reason.kueue_reason or "-", binding_text(reason.binding))
+        cells = (job.id, job.action, f"{100 * job.service:.1f} %", reason.code, reason.kueue_reason or "-", reason.binding.in_words if reason.binding else "-")
         worth = (number(reason.wanted_value), number(reason.wanted_price), reason.message)
         table.add_row(*(Text(printable(cell)) for cell in (*cells, *worth)))
     return table

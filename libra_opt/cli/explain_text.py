@@ -2,29 +2,14 @@
 
 from collections.abc import Iterator
 
-from libra_opt.domain import Binding
 from libra_opt.explanation import Change, Explanation, WantedBundle
 
-__all__ = ["binding_text", "change_text", "explanation_lines", "number"]
+__all__ = ["change_text", "explanation_lines", "number"]
 
 
 def number(value: float | None) -> str:
     """Return a value or a price, a dash for none."""
     return "-" if value is None else f"{value:.6g}"
-
-
-def binding_text(binding: Binding | None) -> str:
-    """Return a limit in a few words.
-
-    Examples
-    --------
-    >>> binding_text(Binding(rule="R1", pool="a100", resource="gpu"))
-    'R1 gpu in a100'
-    """
-    if binding is None:
-        return "-"
-    pool, queue = (f" in {binding.pool}" if binding.pool else ""), (f" of queue {binding.queue}" if binding.queue else "")
-    return f"{binding.rule}{f' {binding.resource}' if binding.resource else ''}{pool}{queue}"
 
 
 def explanation_lines(told: Explanation) -> Iterator[str]:
@@ -34,7 +19,7 @@ def explanation_lines(told: Explanation) -> Iterator[str]:
     if told.reason.kueue_reason is not None:
         yield f"  in Kueue  {told.reason.kueue_reason}"
     if told.reason.binding is not None:
-        yield f"  bound by  {binding_text(told.reason.binding)}"
+        yield f"  bound by  {told.reason.binding.in_words}"
     if told.wanted is not None:
         yield from _wanted_lines(told.wanted)
     if told.changes:

@@ -65,7 +65,8 @@ interruption, or with more seeds, only what is missing runs. A cell that fails i
 
 _REPORT = """\
 Write one self-contained HTML page: the policies compared, with intervals; what every job got period by period, queue, utilisation, kills and preemptions; the
-plans' reasons; the curve over the period. It needs no network, and the extra libra-opt[report].
+plans' reasons; the curve over the period. Of a plan: utilisation, decisions, reasons with values and prices, shadow prices. It needs no network, and the
+extra libra-opt[report].
 """
 
 
@@ -105,7 +106,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_bench(commands.add_parser("bench", help="measure how fast plans are made, beside the alternatives", description=_BENCH))
     _add_simulate(commands.add_parser("simulate", help="compare policies on a simulated cluster", description=_SIMULATE))
     _add_sweep(commands.add_parser("sweep", help="compare policies over a grid of parameters and periods", description=_SWEEP))
-    _add_report(commands.add_parser("report", help="draw results of simulate and sweep on one page", description=_REPORT))
+    _add_report(commands.add_parser("report", help="draw results of simulate and sweep, or a plan, on one page", description=_REPORT))
     _add_workload(commands.add_parser("workload", help="make a workload for the simulator"))
     return parser
 
@@ -233,7 +234,8 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("results", metavar="RESULTS", help="what `simulate --record` or `sweep` wrote; `-` is standard input")
+    parser.add_argument("results", metavar="RESULTS", help="what `simulate --record` or `sweep` wrote, or a plan; `-` is standard input")
+    parser.add_argument("--state", metavar="STATE", help="the state of the plan: amounts get their units, and jobs what they held")
     parser.add_argument("-o", "--output", required=True, metavar="PAGE", help="the page, such as report.html")
     parser.add_argument("--title", metavar="TEXT", help="its title (default: names the results)")
     _add_comparison(parser)

@@ -74,6 +74,18 @@ class Binding(Value):
     queue: Name | None = None
     resource: Name | None = None
 
+    @property
+    def in_words(self) -> str:
+        """The limit in a few words.
+
+        Examples
+        --------
+        >>> Binding(rule="R1", pool="a100", resource="gpu").in_words
+        'R1 gpu in a100'
+        """
+        places = (f" {self.resource}" if self.resource else "", f" in {self.pool}" if self.pool else "", f" of queue {self.queue}" if self.queue else "")
+        return f"{self.rule}{''.join(places)}"
+
 
 class Reason(Value):
     """Why a job got what it got; `docs/reasons.md` lists the codes.
