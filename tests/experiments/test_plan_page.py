@@ -92,7 +92,7 @@ def test_plan_alone_and_plan_without_prices_have_a_page(place):
     assert main(["report", str(place / "greedy.json"), "-o", str(place / "greedy.html")]) == 0
     text = told((place / "greedy.html").read_text())
     assert "This back-end gives no prices." in text
-    assert "held" not in [cell for cell in re.findall(r'<th scope="col">([^<]*)</th>', (place / "greedy.html").read_text())]
+    assert "held" not in re.findall(r'<th scope="col">([^<]*)</th>', (place / "greedy.html").read_text())
 
 
 def test_plan_of_nothing_has_a_page_without_plots(tmp_path):
