@@ -1,6 +1,7 @@
 """From a choice back to a plan: amounts, spare, actions and reasons in the order of the state, the tiers they reach, and the shares in use."""
 
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -49,17 +50,19 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice, value
     actions = _actions(tables, runs, stage, pool, amount)
     written = Written(ledger.resources)
     reasons = explain(ledger, program, choice, actions, service, written, valued)
-    held = zip(pool.tolist(), written.rows(amount), strict=True)
-    jobs: list[PlannedJob | None] = [None] * program.n_jobs
-    for j, action, share, reason, is_run in zip(program.job_order.tolist(), actions, service.tolist(), reasons, runs.tolist(), strict=True):
-        job = state.jobs[j]
-        stages = tuple(
-            trusted(PlannedStage, {"name": name, "pool": ledger.pools[k], "resources": resources})
-            for name, (k, resources) in zip(job.stage_names if is_run else (), held, strict=False)
-        )
-        jobs[j] = trusted(PlannedJob, {"id": job.id, "action": action, "service": share, "stages": stages, "reason": reason})
+    order = program.job_order.tolist()
+    names = chain.from_iterable(state.jobs[order[j]].stage_names for j in np.flatnonzero(runs).tolist())
+    placed = [
+        trusted(PlannedStage, {"name": name, "pool": ledger.pools[k], "resources": resources})
+        for name, k, resources in zip(names, pool.tolist(), written.rows(amount), strict=True)
+    ]
+    first = np.append(0, np.cumsum(np.where(runs, np.diff(program.first_stage), 0))).tolist()
+    jobs = [
+        trusted(PlannedJob, {"id": ledger.jobs[j], "action": action, "service": share, "stages": tuple(placed[begin:end]), "reason": reason})
+        for j, action, share, (begin, end), reason in zip(order, actions, service.tolist(), pairwise(first), reasons, strict=True)
+    ]
     score = _score(program, choice, service, way)
-    return Decoded(tuple(job for job in jobs if job is not None), score, _utilisation(ledger, pool, amount))
+    return Decoded(tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist())), score, _utilisation(ledger, pool, amount))
 
 
 def _without_empty_admissions(program: Program, choice: Choice) -> Choice:

@@ -85,15 +85,12 @@ def explain(
     wished = wishes(program, choice, service, valued, np.sort(np.concatenate([held_down, waiting[has_level]]))) if valued is not None else None
     left = np.maximum(0.0, program.limits.capacity / program.scale - usage.pool)  # also what is too little for a whole unit of anybody
     outcome = _Outcome(ledger, program, choice, actions, usage, left, written, _wished_ms(program, wished))
-    shares = [
-        f"{_MOVED[action]}: {share:.0%} of its demand is served" if action in _MOVED else "" for action, share in zip(actions, service.tolist(), strict=True)
-    ]
     full: dict[Action, _Told] = {action: ("fully_served", f"{did}: served in full", None, None) for action, did in _MOVED.items()}
     told = [full.get(action, _NOTHING) for action in actions]
     at_most = np.flatnonzero(runs & ~is_full & is_most)
     for jobs, found in (
-        (at_most, _at_own_limit(outcome, at_most, shares)),
-        (held_down, _held_down(outcome, held_down, shares)),
+        (at_most, _at_own_limit(outcome, at_most, service)),
+        (held_down, _held_down(outcome, held_down, service)),
         (waiting[has_level], _crowded_out(outcome, waiting[has_level])),
         (waiting[~has_level], _too_large(outcome, waiting[~has_level])),
     ):
@@ -145,15 +142,20 @@ def _reasons(told: Sequence[_Told], wished: Wishes | None) -> list[Reason]:
     return reasons
 
 
-def _at_own_limit(outcome: _Outcome, jobs: _Indices, shares: Sequence[str]) -> Iterator[_Told]:
+def _shares(outcome: _Outcome, jobs: _Indices, service: _Floats) -> Iterator[str]:
+    """Say what is done to jobs that run, and how far they are served."""
+    return (f"{_MOVED[outcome.actions[job]]}: {share:.0%} of its demand is served" for job, share in zip(jobs.tolist(), service[jobs].tolist(), strict=True))
+
+
+def _at_own_limit(outcome: _Outcome, jobs: _Indices, service: _Floats) -> Iterator[_Told]:
     """Say that jobs have the most that they can use, and which limit of their own that is."""
     ledger = outcome.ledger
-    for job, (rule, k, r) in zip(jobs.tolist(), own_limits(outcome.program, outcome.choice, jobs), strict=True):
+    for share, (rule, k, r) in zip(_shares(outcome, jobs, service), own_limits(outcome.program, outcome.choice, jobs), strict=True):
         binds: _Binds = (rule, ledger.pools[k] if rule == "R1" else None, None, ledger.resources[r].name if rule in ("R1", "R3") else None)
-        yield "own_limit", f"{shares[job]}, the most that its max_quota, its curve and the size of the pools allow", None, binds
+        yield "own_limit", f"{share}, the most that its max_quota, its curve and the size of the pools allow", None, binds
 
 
-def _held_down(outcome: _Outcome, jobs: _Indices, shares: Sequence[str]) -> Iterator[_Told]:
+def _held_down(outcome: _Outcome, jobs: _Indices, service: _Floats) -> Iterator[_Told]:
     """Say why jobs that run are not served better."""
     ledger, program = outcome.ledger, outcome.program
     capped = program.shared.ceiling <= outcome.usage.queue
@@ -166,21 +168,21 @@ def _held_down(outcome: _Outcome, jobs: _Indices, shares: Sequence[str]) -> Iter
     }
     kept_back = is_kept_back(program.shared, outcome.usage.queue, np.zeros_like(outcome.usage.queue))
     known: dict[tuple[int, ...], tuple[str, _Binds | None]] = {(): ("", None)}
-    for job, queue, rows in zip(jobs.tolist(), program.queue[jobs].tolist(), _full_rows(outcome, jobs), strict=True):
+    for job, share, queue, rows in zip(jobs.tolist(), _shares(outcome, jobs, service), program.queue[jobs].tolist(), _full_rows(outcome, jobs), strict=True):
         full = known.get(rows)
         if full is None:
             row = min(rows)
             binds = ("R1", ledger.pools[row // ledger.n_resources], None, ledger.resources[row % ledger.n_resources].name)
             full = known[rows] = (_listed(ledger, rows), binds)
         if full[0]:
-            yield "partly_served", f"{shares[job]}; more would need {full[0]}, which others use better", kueue.WAITING, full[1]
+            yield "partly_served", f"{share}; more would need {full[0]}, which others use better", kueue.WAITING, full[1]
         elif queue in at_ceiling:
             ceiling, in_queue = at_ceiling[queue]
-            yield "queue_ceiling", f"{shares[job]}; {ceiling}", kueue.WAITING, in_queue
+            yield "queue_ceiling", f"{share}; {ceiling}", kueue.WAITING, in_queue
         elif kept_back[queue].any():
-            yield _reserved(ledger, f"{shares[job]}; what", kept_back[queue])
+            yield _reserved(ledger, f"{share}; what", kept_back[queue])
         else:
-            why = f"{shares[job]}; the gain of changing what it holds does not beat the cost, or the budget of moves is spent"
+            why = f"{share}; the gain of changing what it holds does not beat the cost, or the budget of moves is spent"
             yield "move_not_worth_it", why, None, _moving(outcome, job)
 
 
@@ -250,23 +252,25 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Told]:
     pieces = _lacking(outcome, cells[cell], missing[cell] > 0)
     scarcest = share[cell].argmax(axis=1).tolist() if len(jobs) else []
     protected = (program.lost[jobs] > 0).tolist()
-    of_queue = queue.tolist()
+    of_queue, pools = queue.tolist(), ledger.pools
+    capped, is_kept = np.asarray(over.any(axis=1)).tolist(), np.asarray(kept_back.any(axis=1)).tolist()
+    names_of = [resource.name for resource in ledger.resources]
     for i, (job, is_protected, lacking, k) in enumerate(zip(jobs.tolist(), protected, pieces, pool[cell].tolist(), strict=True)):
         did, is_evicted = _refused(outcome.actions[job], is_protected=is_protected), outcome.actions[job] == "evict"
         if lacking:
             code = "shed" if is_protected else "evicted" if is_evicted else "no_room"
-            resource = ledger.resources[scarcest[i]].name
-            binds: _Binds = ("R1", ledger.pools[k], None, resource)
+            resource = names_of[scarcest[i]]
+            binds: _Binds = ("R1", pools[k], None, resource)
             word: str | None = kueue.FRAGMENTED if is_fragmented[i] else kueue.WAITING
             if is_evicted and takers is not None:
                 word, owner = takers.word(of_queue[i], scarcest[i])
                 binds = ("R10", None, ledger.queues[owner], resource) if owner >= 0 and not is_protected else binds
-            yield code, f"{did}: needs at least {lacking} in {ledger.pools[k]}, which others use better", word, binds
-        elif over[i].any():
+            yield code, f"{did}: needs at least {lacking} in {pools[k]}, which others use better", word, binds
+        elif capped[i]:
             name, names = ledger.queues[of_queue[i]], _names(ledger, over[i])
             word = kueue.EXCEEDS if alone[i].any() else kueue.IN_QUEUE if is_evicted else kueue.WAITING
             yield "queue_ceiling", f"{did}: queue {name!r} would pass its ceiling of {', '.join(names)}", word, ("R10", None, name, names[0])
-        elif kept_back[i].any():
+        elif is_kept[i]:
             yield _reserved(ledger, f"{did}: it would fit, but what", kept_back[i])
         else:
             yield (
@@ -293,20 +297,27 @@ def _is_fragmented(outcome: _Outcome, cells: _Indices, first_cell: _Indices, slo
 
 def _lacking(outcome: _Outcome, cells: _Indices, is_short: _Flags) -> Iterator[str]:
     """Yield, per cell, what it needs and what is left of the resources that are short."""
-    pools, amounts, flags = outcome.program.cell_pool[cells].tolist(), outcome.program.amount[cells].tolist(), is_short.tolist()
-    left, scale = outcome.left.tolist(), outcome.program.scale.astype(np.float64).tolist()
-    names = [resource.name for resource in outcome.ledger.resources]
-    known: dict[tuple[int, int, float], str] = {}
-    for k, row, flag in zip(pools, amounts, flags, strict=True):
-        pieces = []
-        for r, (amount, is_lacking) in enumerate(zip(row, flag, strict=True)):
-            if is_lacking:
-                piece = known.get((k, r, amount))
-                if piece is None:
-                    needed, rest = (outcome.written.one(r, round(quantity * scale[r])) for quantity in (amount, left[k][r]))
-                    piece = known[k, r, amount] = f"{needed} {names[r]} ({rest} left)"
-                pieces.append(piece)
-        yield ", ".join(pieces)
+    row, resource = np.nonzero(is_short)
+    short, pool = cells[row], outcome.program.cell_pool[cells[row]]
+    needed = zip(pool.tolist(), resource.tolist(), outcome.program.amount[short, resource].tolist(), strict=True)
+    pieces = list(map(_Pieces(outcome).__getitem__, needed))
+    ends = np.searchsorted(row, np.arange(len(cells) + 1)).tolist()
+    return (", ".join(pieces[begin:end]) for begin, end in pairwise(ends))
+
+
+class _Pieces(dict[tuple[int, int, float], str]):
+    """What is needed and what is left, by pool, resource and amount needed, as far as it was written before."""
+
+    def __init__(self, outcome: _Outcome) -> None:
+        super().__init__()
+        self._written, self._scale = outcome.written, outcome.program.scale.astype(np.float64).tolist()
+        self._left, self._names = outcome.left.tolist(), [resource.name for resource in outcome.ledger.resources]
+
+    def __missing__(self, key: tuple[int, int, float]) -> str:
+        k, r, amount = key
+        needed, rest = (self._written.one(r, round(quantity * self._scale[r])) for quantity in (amount, self._left[k][r]))
+        piece = self[key] = f"{needed} {self._names[r]} ({rest} left)"
+        return piece
 
 
 def _too_large(outcome: _Outcome, jobs: _Indices) -> Iterator[_Told]:

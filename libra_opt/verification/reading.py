@@ -5,9 +5,10 @@ the demand of stages that brought a history, so that the rules are checked again
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from operator import getitem, mul
 
 from libra_opt.domain import Forecast, Forecasted, Ledger, Plan, PlannedJob, PlannedStage, Resource, StageForecast, State, digest
@@ -145,6 +146,7 @@ class _AmountReader:
         self.resources = resources
         self.index = {resource.name: r for r, resource in enumerate(resources)}
         self.names = tuple(self.index)
+        self.steps = [resource.step.as_integer_ratio() for resource in resources]
         self.known: tuple[dict[WrittenAmount, int], ...] = tuple({} for _ in resources)
         self.broken = broken
         self.by_pools: dict[int, dict[int, tuple[int, int]]] = {}
@@ -165,39 +167,38 @@ class _AmountReader:
         except KeyError:
             return None
 
-    def vector(self, amounts: Mapping[str, WrittenAmount], where: str, fraction_breaks: Rule) -> Vector | None:
-        """Return the amounts in quanta, or None (and list the faults) where one of them cannot be read as whole quanta."""
+    def vector(self, amounts: Mapping[str, WrittenAmount], where: Callable[[], str], fraction_breaks: Rule) -> Vector | None:
+        """Return the amounts in quanta, or None (and list the faults, with where they are) where one of them cannot be read as whole quanta."""
         values = [0] * len(self.resources)
         readable = True
         for name, written in amounts.items():
             r = self.index.get(name, -1)
             quanta = self.known[r].get(written) if r >= 0 else None
             if quanta is None:
-                quanta = self._read(name, written, f"{where}.{name}", fraction_breaks)
+                quanta = self._read(name, written, where, fraction_breaks)
             if quanta is None:
                 readable = False
             else:
                 values[r] = quanta
         return tuple(values) if readable else None
 
-    def _read(self, name: str, written: WrittenAmount, where: str, fraction_breaks: Rule) -> int | None:
+    def _read(self, name: str, written: WrittenAmount, where: Callable[[], str], fraction_breaks: Rule) -> int | None:
         r = self.index.get(name, -1)
         if r < 0:
-            self.broken.append(Broken("format", where, f"unknown resource {name!r}", 1.0))
+            self.broken.append(Broken("format", f"{where()}.{name}", f"unknown resource {name!r}", 1.0))
             return None
-        resource = self.resources[r]
-        step = resource.step
+        resource, (up, down) = self.resources[r], self.steps[r]
         try:
             p, q = parse_ratio(written, resource.unit)
-            quanta, rest = divmod(p * step.denominator, q * step.numerator)
+            quanta, rest = divmod(p * down, q * up)
             if quanta >= LIMIT:
                 quanta = resource.quanta(written, round_up=False)
         except ValueError as error:
-            self.broken.append(Broken("format", where, str(error), 1.0))
+            self.broken.append(Broken("format", f"{where()}.{name}", str(error), 1.0))
             return None
         if rest:
             message = f"{written!r} is not a whole number of quanta of {resource.quantum} {resource.unit}"
-            self.broken.append(Broken(fraction_breaks, where, message, float(Fraction(p, q) - quanta * step)))
+            self.broken.append(Broken(fraction_breaks, f"{where()}.{name}", message, float(Fraction(p, q) - quanta * resource.step)))
             return None
         self.known[r][written] = quanta
         return quanta
@@ -231,8 +232,8 @@ def _with_forecast(state: State, plan: Plan, amounts: _AmountReader) -> tuple[Le
 
 
 def _forecast(entry: Forecasted, where: str, hi: Vector, amounts: _AmountReader) -> StageForecast | None:
-    demand = amounts.vector(entry.demand, f"{where}.demand", "format")
-    need = amounts.vector(entry.need, f"{where}.need", "format")
+    demand = amounts.vector(entry.demand, lambda: f"{where}.demand", "format")
+    need = amounts.vector(entry.need, lambda: f"{where}.need", "format")
     if demand is None or need is None:
         return None
     for r, resource in enumerate(amounts.resources):
@@ -242,7 +243,7 @@ def _forecast(entry: Forecasted, where: str, hi: Vector, amounts: _AmountReader)
             return None
     ahead = []
     for t, told in enumerate(entry.ahead):
-        later = amounts.vector(told.demand, f"{where}.ahead[{t}].demand", "format")
+        later = amounts.vector(told.demand, partial("{}.ahead[{}].demand".format, where, t), "format")
         if later is None:
             return None
         ahead.append((tuple(map(mul, later, (resource.compressible for resource in amounts.resources))), told.demand_intensity))
@@ -262,17 +263,19 @@ def _read_head(reading: Reading) -> None:
 
 def _read_jobs(reading: Reading, jobs: Sequence[PlannedJob], amounts: _AmountReader) -> None:
     ledger, broken = reading.ledger, reading.broken
+    planned, job_at, runs = reading.planned, reading.job_at, reading.runs
     index = {job: j for j, job in enumerate(ledger.jobs)}
     pools = {name: k for k, name in enumerate(ledger.pools)}
     for i, entry in enumerate(jobs):
         j = index.get(entry.id)
         if j is None:
             broken.append(Broken("format", f"jobs[{i}].id", f"unknown job {entry.id!r}", 1.0))
-        elif reading.planned[j] is not None:
+        elif planned[j] is not None:
             broken.append(Broken("format", f"jobs[{i}].id", f"job {entry.id!r} is planned twice", 1.0))
         else:
-            reading.planned[j], reading.job_at[j], reading.runs[j] = entry, i, bool(entry.stages)
+            planned[j], job_at[j] = entry, i
             if entry.stages:
+                runs[j] = True
                 _read_stages(reading, j, entry, amounts, pools)
 
 
@@ -284,15 +287,15 @@ def _list_forgotten(reading: Reading) -> None:
 
 def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
     names = reading.state.jobs[j].stage_names
-    first = reading.ledger.stage_of[j].start
+    first, stage_at = reading.ledger.stage_of[j].start, reading.stage_at
     for i, stage in enumerate(job.stages):
         place = i if i < len(names) and names[i] == stage.name else names.index(stage.name) if stage.name in names else -1
-        if place < 0 or reading.stage_at[first + place] >= 0:
+        if place < 0 or stage_at[first + place] >= 0:
             fault = "unknown to" if place < 0 else "planned twice in"
             reading.broken.append(Broken("format", f"{reading.job_path(j)}.stages[{i}].name", f"stage {stage.name!r} is {fault} job {job.id!r}", 1.0))
             reading.sound[j] = False
             continue
-        reading.stage_at[first + place] = i
+        stage_at[first + place] = i
         _read_stage(reading, first + place, stage, amounts, pools)
     if len(job.stages) < len(names):
         _list_missing(reading, j, Counter(stage.name for stage in job.stages))
@@ -302,7 +305,7 @@ def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountR
     j = reading.job_of[s]
     held = amounts.seen(stage.resources)
     if held is None:
-        held = amounts.vector(stage.resources, f"{reading.stage_path(s)}.resources", "R8")
+        held = amounts.vector(stage.resources, lambda: f"{reading.stage_path(s)}.resources", "R8")
     k = pools.get(stage.pool, -1)
     reading.pool[s] = k
     reading.held[s] = held
