@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +16,10 @@ from libra_opt.domain import Options, Plan, State, read_plan, read_state
 from libra_opt.errors import Fault, InputError
 from libra_opt.recorder import Pair, is_recording, last_pair, pairs_in, read_pairs
 
-__all__ = ["changed_options", "deliver", "each", "make_directory", "open_plan", "open_state", "plan_targets", "title"]
+__all__ = ["changed_options", "deliver", "each", "is_plan", "make_directory", "open_plan", "open_state", "plan_targets", "title"]
+
+_IS_PLAN = re.compile(rb'\s*\{\s*"format"\s*:\s*"libra-opt/plan/')
+"""A document says what it is in its first field, as `write` writes it."""
 
 _Item = TypeVar("_Item")
 _Read = TypeVar("_Read")
@@ -63,6 +67,13 @@ def _recorded(name: str, content: bytes, number: int | None) -> Pair | None:
         told = f"has pairs {there[0]} to {there[1]}, and pair {number} is asked for; name one of them" if found else "holds no whole pair"
         raise InputError(title(name), (Fault("", told),))
     return found
+
+
+def is_plan(name: str) -> bool:
+    """Return whether the file `name` holds a plan, and not results; standard input is read once, so it is taken for results."""
+    if name == STANDARD_STREAM:
+        return False
+    return _IS_PLAN.match(read_bytes(name)) is not None
 
 
 def changed_options(arguments: argparse.Namespace) -> dict[str, object]:

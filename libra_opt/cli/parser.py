@@ -21,7 +21,7 @@ MEANINGS = ("work", "weighted_work", "steps", "trajectories", "jobs", "tokens")
 _EPILOG = """\
 exit codes:
   0  done
-  1  verify: the plan breaks a rule; replay: a plan differs
+  1  verify: the plan breaks a rule; replay: a plan differs; diff: the plans do not give every job the same
   2  bad input or usage; every fault is listed on standard error, nothing is written
   3  a fault of libra-opt itself; please report it
 
@@ -29,6 +29,20 @@ FILE may be packed with gzip; `-` is standard input.
 """
 
 _VERIFY = "Check a plan against its state, rule by rule. A plan made with options on the command line answers the state with these options; give them here too."
+
+_EXPLAIN = """\
+Say why each job got what it got: the rule and the limit that bind, Kueue's word, and what the job would rather have against what that takes from others. Of one
+JOB also the cheapest change that would have admitted or grown it; every change told was tried by planning the changed state. docs/reasons.md lists the codes.
+"""
+
+_WHATIF = """\
+Plan a state as it is and as it would be, and tell the difference. A setting is PATH=VALUE, PATH=+AMOUNT or PATH=-AMOUNT (== sets what begins with a sign);
+paths go by name: pools.a100.gpu=+8, jobs.a.priority=2, queues.q.nominal_quota.gpu=16, jobs.b.stages.rollout.max_quota.gpu=4, options.hold_periods=4.
+"""
+
+_DIFF = """\
+Compare two plans job by job. The exit code is 0 where both give every job the same amounts in the same pools, 1 where they do not, 2 for bad input.
+"""
 
 _REPLAY = """\
 Plan every state of a recording again and compare every plan with the recorded one, byte for byte; the first difference is named with its line, its place and
@@ -62,7 +76,8 @@ interruption, or with more seeds, only what is missing runs. A cell that fails i
 
 _REPORT = """\
 Write one self-contained HTML page: the policies compared, with intervals; what every job got period by period, queue, utilisation, kills and preemptions; the
-plans' reasons; the curve over the period. It needs no network, and the extra libra-opt[report].
+plans' reasons; the curve over the period. Of a plan: utilisation, decisions, reasons with values and prices, shadow prices. It needs no network, and the
+extra libra-opt[report].
 """
 
 _RUN = """\
@@ -95,6 +110,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_solve(commands.add_parser("solve", help="plan one or several states", description="Plan one or several states; every plan is verified."))
     _add_verify(commands.add_parser("verify", help="check a plan against its state, rule by rule", description=_VERIFY))
+    _add_explain(commands.add_parser("explain", help="say why each job got what it got, and what would have helped it", description=_EXPLAIN))
+    _add_whatif(commands.add_parser("whatif", help="say what a change of the state would do", description=_WHATIF))
+    _add_diff(commands.add_parser("diff", help="compare two plans job by job", description=_DIFF))
     _add_validate(commands.add_parser("validate", help="check documents without planning"))
     _add_replay(commands.add_parser("replay", help="plan a recording again and compare byte for byte", description=_REPLAY))
     _add_serve(commands.add_parser("serve", help="answer over HTTP", description=_SERVE))
@@ -106,7 +124,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_bench(commands.add_parser("bench", help="measure how fast plans are made, beside the alternatives", description=_BENCH))
     _add_simulate(commands.add_parser("simulate", help="compare policies on a simulated cluster", description=_SIMULATE))
     _add_sweep(commands.add_parser("sweep", help="compare policies over a grid of parameters and periods", description=_SWEEP))
-    _add_report(commands.add_parser("report", help="draw results of simulate and sweep on one page", description=_REPORT))
+    _add_report(commands.add_parser("report", help="draw results of simulate and sweep, or a plan, on one page", description=_REPORT))
     _add_workload(commands.add_parser("workload", help="make a workload for the simulator"))
     _add_run(commands.add_parser("run", help="run the loop beside a scheduler", description=_RUN))
     return parser
@@ -148,6 +166,31 @@ def _add_verify(parser: argparse.ArgumentParser) -> None:
     _add_overrides(parser)
     _add_pair(parser)
     parser.add_argument("--json", action="store_true", help="the report as JSON on standard output")
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("state", metavar="STATE")
+    parser.add_argument("job", nargs="?", metavar="JOB", help="a job by its id, in full (default: a table of all jobs)")
+    _add_overrides(parser)
+    parser.add_argument("--plan", metavar="PLAN", help="the plan of the state (default: it is made)")
+    parser.add_argument("--solves", type=int, default=100, metavar="N", help="most changed states that are planned for one job (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="the explanation as JSON on standard output")
+    parser.add_argument("--all", action="store_true", help="show every job in the table, however many there are")
+
+
+def _add_whatif(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("state", metavar="STATE")
+    parser.add_argument("--set", action="append", metavar="PATH=VALUE", help="a change of the state; may be repeated, and all are made")
+    _add_overrides(parser)
+    parser.add_argument("--json", action="store_true", help="the difference as JSON on standard output")
+    parser.add_argument("--all", action="store_true", help="show every job that changes, however many there are")
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="PLAN")
+    parser.add_argument("after", metavar="PLAN")
+    parser.add_argument("--json", action="store_true", help="the difference as JSON on standard output")
+    parser.add_argument("--all", action="store_true", help="show every job that differs, however many there are")
 
 
 def _add_pair(parser: argparse.ArgumentParser) -> None:
@@ -237,7 +280,8 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("results", metavar="RESULTS", help="what `simulate --record` or `sweep` wrote; `-` is standard input")
+    parser.add_argument("results", metavar="RESULTS", help="what `simulate --record` or `sweep` wrote, or a plan; `-` is standard input")
+    parser.add_argument("--state", metavar="STATE", help="the state of the plan: amounts get their units, and jobs what they held")
     parser.add_argument("-o", "--output", required=True, metavar="PAGE", help="the page, such as report.html")
     parser.add_argument("--title", metavar="TEXT", help="its title (default: names the results)")
     _add_comparison(parser)

@@ -15,6 +15,7 @@ from libra_opt.formulation.program import Choice, Program, Score
 from libra_opt.formulation.reasons import explain
 from libra_opt.formulation.spare import share_spare
 from libra_opt.formulation.tables import Tables
+from libra_opt.formulation.wanted import Valued
 from libra_opt.formulation.written import Written
 
 __all__ = ["Decoded", "decode"]
@@ -34,8 +35,8 @@ class Decoded:
     utilisation: dict[str, dict[str, float]]
 
 
-def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> Decoded:
-    """Return the plan that `choice` stands for, its spare handed out where the options say so."""
+def decode(state: State, ledger: Ledger, program: Program, choice: Choice, valued: Valued | None = None) -> Decoded:
+    """Return the plan that `choice` stands for, its spare handed out where the options say so; with prices, reasons say what jobs would rather have."""
     tables = program.tables
     choice = _without_empty_admissions(program, choice)
     cells = choice[choice >= 0]
@@ -48,7 +49,7 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> De
     service = _service(program, runs, way, amount)
     actions = _actions(tables, runs, stage, pool, amount)
     written = Written(ledger.resources)
-    reasons = explain(ledger, program, choice, actions, service, written)
+    reasons = explain(ledger, program, choice, actions, service, written, valued)
     order = program.job_order.tolist()
     names = chain.from_iterable(state.jobs[order[j]].stage_names for j in np.flatnonzero(runs).tolist())
     placed = [
