@@ -66,7 +66,7 @@ def gavel_state(throughputs: Throughputs, cluster_spec: Mapping[str, int], jobs:
     }
     posed = []
     for job, (kind, scale_factor) in jobs.items():
-        entries = [
+        entries: list[dict[str, Any]] = [
             {"pool": worker, "resources": {"gpu": scale_factor}, "rate": rates[worker, (kind, scale_factor)]}
             for worker in cluster_spec
             if (worker, (kind, scale_factor)) in rates

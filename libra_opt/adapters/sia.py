@@ -79,5 +79,5 @@ def sia_objective(value: float, n_jobs: int, state: State, *, power: float = -0.
 
 
 def _gain(goodput: float, power: float, no_allocation: float) -> float:
-    gain = goodput**power - no_allocation
+    gain: float = goodput**power - no_allocation
     return gain if power > 0 else -gain
