@@ -77,12 +77,14 @@ def _without_empty_admissions(program: Program, choice: Choice) -> Choice:
 
 
 def _service(program: Program, runs: _Flags, way: _Indices, amount: _Ints) -> _Floats:
-    """R5 to R7: return the service of every job from what its stages hold."""
+    """R5 to R7, R15: return the service of every job from what its stages hold."""
     stage = program.ways.stage[way]
     curves, demand = program.curves, program.tables.demand[stage]
     with np.errstate(divide="ignore", invalid="ignore"):
         level = np.where(demand > 0, program.ways.speed[way, None] * amount / demand, np.inf).min(axis=1, initial=np.inf)
     stage_service = curves.at(stage, np.minimum(level, curves.top[stage]))
+    if program.ways.serves is not None:
+        stage_service = np.minimum(stage_service, program.ways.serves[way])
     service = np.where(runs, np.inf, 0.0)
     owner = np.repeat(np.arange(program.n_jobs), np.where(runs, np.diff(program.first_stage), 0))
     np.minimum.at(service, owner, stage_service)

@@ -330,6 +330,10 @@ def _too_large(outcome: _Outcome, jobs: _Indices) -> Iterator[_Told]:
 
 def _misfit(ledger: Ledger, job: int) -> tuple[str, str, _Binds]:
     for s in ledger.stage_of[job]:
+        if s in ledger.profiles:
+            if not ledger.fits_alone(s):
+                return "no entry of its profile fits into the pool it was measured in"
+            continue
         shortages = []
         for k, _ in ledger.allowed[s]:
             short = [r for r in range(ledger.n_resources) if max(ledger.lo[s][r], ledger.need[s][r]) > ledger.capacity[k][r]]

@@ -73,12 +73,14 @@ def _stated_works(reading: Reading) -> list[float | None]:
 
 
 def _demanded_cards(reading: Reading) -> list[float]:
-    """Return the cards of each job's demand."""
+    """Return the cards of each job's demand, or of what its profile's fastest entry lists (R15)."""
     ledger, cards = reading.ledger, reading.cards
     if cards < 0:
         return [0] * len(ledger.jobs)
     p, q = ledger.resources[cards].step.as_integer_ratio()
     by_stage = [demand[cards] for demand in ledger.demand]
+    for s, profile in ledger.profiles.items():
+        by_stage[s] = profile.wish[cards]
     return [sum(by_stage[rows.start : rows.stop]) * p / q for rows in ledger.stage_of]
 
 
@@ -86,7 +88,7 @@ def _share_in_cards(reading: Reading, j: int, totals: Sequence[int]) -> float:
     """Return the dominant share of the cluster in what a job without cards demands, in cards where the cluster has some."""
     ledger, cards = reading.ledger, reading.cards
     rows = ledger.stage_of[j]
-    asked = [sum(column) for column in zip(*(ledger.demand[s] for s in rows), *(ledger.need[s] for s in rows), strict=True)]
+    asked = [sum(column) for column in zip(*(ledger.wish(s) for s in rows), *(ledger.need[s] for s in rows), strict=True)]
     if not any(asked):
         asked = [sum(column) for column in zip(*(ledger.lo[s] for s in rows), strict=True)]
     share = max((amount / total for amount, total in zip(asked, totals, strict=True) if total), default=0.0)
@@ -149,7 +151,7 @@ def _owed(ledger: Ledger, jobs: Sequence[int], can_run: Callable[[int], bool], r
             continue
         for s in ledger.stage_of[j]:
             unit, d = ledger.unit[s][r], ledger.demand[s][r]
-            amount = max(ledger.lo[s][r], ledger.need[s][r])
+            amount = max(ledger.lo[s][r], ledger.need[s][r], ledger.wish(s)[r] if s in ledger.profiles else 0)
             if d:
                 p, q = _full_level(ledger, s)
                 vn, vd = _fastest(ledger, s)

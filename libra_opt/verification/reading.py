@@ -13,6 +13,7 @@ from operator import getitem, mul
 
 from libra_opt.domain import Forecast, Forecasted, Ledger, Plan, PlannedJob, PlannedStage, Resource, StageForecast, State, digest
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS
+from libra_opt.domain.profile import Entry
 from libra_opt.domain.quantity import LIMIT, WrittenAmount, parse_ratio
 from libra_opt.verification.report import Broken, Rule
 
@@ -41,6 +42,8 @@ class Reading:
         ``[s]``: amounts, pool and place in the planned job; None, -1 and -1 for a stage that is not planned (or sits in an unknown pool).
     speed
         ``[s]``: numerator and denominator of the speed in that pool; (1, 1) where the pool is not allowed.
+    entry
+        R15: the entry that a planned stage with a profile holds.
     misplaced
         Planned stages that do not sit in a pool they allow.
     sound
@@ -62,6 +65,7 @@ class Reading:
     pool: list[int]
     stage_at: list[int]
     speed: list[tuple[int, int]]
+    entry: dict[int, Entry]
     misplaced: list[int]
     sound: list[bool]
     broken: list[Broken]
@@ -105,6 +109,7 @@ def read(state: State, plan: Plan) -> Reading:
         pool=[-1] * n_stages,
         stage_at=[-1] * n_stages,
         speed=[(1, 1)] * n_stages,
+        entry={},
         misplaced=[],
         sound=[True] * n_jobs,
         broken=broken,
@@ -131,6 +136,7 @@ def read_later(reading: Reading, ledger: Ledger, jobs: Sequence[PlannedJob]) -> 
         pool=[-1] * n_stages,
         stage_at=[-1] * n_stages,
         speed=[(1, 1)] * n_stages,
+        entry={},
         misplaced=[],
         sound=[True] * n_jobs,
         broken=broken,
@@ -324,6 +330,24 @@ def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountR
         reading.speed[s] = speed
     if held is None:
         reading.sound[j] = False
+    elif speed is not None and s in reading.ledger.profiles:
+        _read_entry(reading, s, k, held)
+
+
+def _read_entry(reading: Reading, s: int, k: int, held: Vector) -> None:
+    """R15: find the entry of its profile that a stage holds; without one its service is unknown."""
+    ledger = reading.ledger
+    profile = ledger.profiles[s]
+    found = profile.matching(k, held)
+    if found is not None:
+        reading.entry[s] = found
+        return
+    names = ", ".join(
+        f"{resource.write(amount)} {resource.name}" for resource, amount, is_listed in zip(ledger.resources, held, profile.listed, strict=True) if is_listed
+    )
+    message = f"{reading.stage_name(s)} holds {names} in pool {ledger.pools[k]!r}, which is no entry of its profile"
+    reading.broken.append(Broken("R15", reading.stage_path(s), message, 1.0))
+    reading.sound[reading.job_of[s]] = False
 
 
 def _list_missing(reading: Reading, j: int, given: Counter[str]) -> None:
