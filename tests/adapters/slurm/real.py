@@ -1,7 +1,7 @@
 """A real Slurm on this machine: four nodes of eight fake cards each, on loopback, with slurmdbd where it is installed.
 
-A fake card is a character device. `config_overrides` lets a small machine pose as nodes of 64 cores. Everything lives in one directory and is ended by the
-process ids that the daemons write there.
+A fake card is a character device. `config_overrides` lets a small machine pose as nodes of 64 cores. What would be synchronised to disk again and again
+lies in memory, everything else in one directory; the daemons are ended by the process ids that they write there.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import signal
 import socket
 import stat
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,10 +42,13 @@ class RealSlurm:
             "MYSQL_UNIX_PORT": str(self.directory / "run" / "my.sock"),
         }
         self._children = []
+        self._in_memory = Path(tempfile.mkdtemp(prefix="libra-slurm-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
 
     def start(self):
-        for name in ("state", "log", "run", "dev", "db", *(f"spool/gpu{i}" for i in range(1, N_NODES + 1))):
+        for name in ("log", "run", "dev", *(f"spool/gpu{i}" for i in range(1, N_NODES + 1))):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
+        for name in ("db", "state"):
+            (self._in_memory / name).mkdir()
         for i in range(N_CARDS):
             os.mknod(self.directory / "dev" / f"fake{i}", stat.S_IFCHR | 0o666, os.makedev(1, 3))
         self._write_configuration()
@@ -71,10 +75,11 @@ class RealSlurm:
             self._end(name)
         for child in self._children:
             child.terminate()
-            child.wait(timeout=30)
+            child.wait(timeout=60)
+        shutil.rmtree(self._in_memory, ignore_errors=True)
 
     def run(self, *arguments, check=True):
-        ended = subprocess.run(arguments, capture_output=True, text=True, check=False, env=self.environment, timeout=60, stdin=subprocess.DEVNULL)  # noqa: S603
+        ended = subprocess.run(arguments, capture_output=True, text=True, check=False, env=self.environment, timeout=120, stdin=subprocess.DEVNULL)  # noqa: S603
         assert not check or ended.returncode == 0, (arguments, ended.stdout, ended.stderr)
         return ended
 
@@ -125,7 +130,7 @@ class RealSlurm:
         file.unlink(missing_ok=True)
 
     def _start_database(self):
-        place, run = self.directory / "db", self.directory / "run"
+        place, run = self._in_memory / "db", self.directory / "run"
         account = ("--user=root", f"--datadir={place}")
         self.run("mariadb-install-db", "--no-defaults", *account, "--auth-root-authentication-method=socket", "--skip-test-db")
         line = (
@@ -167,7 +172,7 @@ SlurmdUser=root
 AuthType=auth/none
 CredType=cred/none
 SlurmctldPort={self.ports[0]}
-StateSaveLocation={self.directory}/state
+StateSaveLocation={self._in_memory}/state
 SlurmdSpoolDir={self.directory}/spool/%n
 SlurmctldPidFile={self.directory}/run/slurmctld.pid
 SlurmdPidFile={self.directory}/run/slurmd.%n.pid

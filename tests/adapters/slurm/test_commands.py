@@ -191,6 +191,14 @@ def test_answers_of_commands_are_told_apart(answer, effect, status):
     assert (outcome.status, outcome.message) == (status, answer.message)
 
 
+def test_nodes_of_releases_whose_sinfo_sums_them_up_are_asked_for_by_scontrol():
+    one = scheduler([ARRAY])
+    nodes = one._client.told["sinfo"]
+    one._client.told |= {"sinfo": '{"errors": [], "sinfo": []}', "scontrol": nodes}
+    assert one.observe().state.pools[0].capacity["gpu"] == 8
+    assert ("scontrol", "show", "nodes", "--json") in one._client.asked
+
+
 def test_command_that_hangs_is_given_up(monkeypatch, tmp_path):
     slow = tmp_path / "squeue"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
