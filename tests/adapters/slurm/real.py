@@ -18,6 +18,7 @@ from pathlib import Path
 DAEMONS = ("slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 DATABASE = ("slurmdbd", "sacctmgr", "mariadbd", "mariadb-install-db")
 PACKAGES = "slurmctld slurmd slurm-client slurm-wlm-basic-plugins slurmdbd slurm-wlm-mysql-plugin mariadb-server"
+MEMORY = "/dev/shm"  # noqa: S108 - mkdtemp makes a directory of its own in it
 N_NODES, N_CARDS, N_CORES, MEMORY_MB = 4, 8, 64, 512_000
 
 
@@ -42,7 +43,7 @@ class RealSlurm:
             "MYSQL_UNIX_PORT": str(self.directory / "run" / "my.sock"),
         }
         self._children = []
-        self._in_memory = Path(tempfile.mkdtemp(prefix="libra-slurm-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+        self._in_memory = Path(tempfile.mkdtemp(prefix="libra-slurm-", dir=MEMORY if Path(MEMORY).is_dir() else None))
 
     def start(self):
         for name in ("log", "run", "dev", *(f"spool/gpu{i}" for i in range(1, N_NODES + 1))):
