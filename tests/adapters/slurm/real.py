@@ -97,14 +97,14 @@ class RealSlurm:
         self.run("sacctmgr", "-i", "add", "user", "root", f"Account={name}", check=False)
         self.run("sacctmgr", "-i", "modify", "account", name, "set", f"GrpTRES=gres/gpu={-1 if cards is None else cards}", check=False)
 
-    def submit(self, name, *options, account, seconds=600.0):
-        """Submit a job that sleeps so long, and return its number."""
-        line = ("sbatch", "--parsable", "-J", name, "-A", account, "--requeue", "-o", "/dev/null", *options, "--wrap", f"exec sleep {seconds}")
+    def submit(self, name, *options, account, does="exec sleep 600"):
+        """Submit a job that does something, and return its number."""
+        line = ("sbatch", "--parsable", "-J", name, "-A", account, "--requeue", "-o", "/dev/null", *options, "--wrap", does)
         return self.run(*line).stdout.strip().split(";")[0]
 
-    def submit_elastic(self, name, n_tasks, *, account, cards=2, throttle=1, seconds=600.0):
+    def submit_elastic(self, name, n_tasks, *, account, cards=2, throttle=1, does="exec sleep 600"):
         options = (f"--array=0-{n_tasks - 1}%{throttle}", "-N1", f"--gres=gpu:h100:{cards}", "-c", "4", "--mem=8G")
-        return self.submit(name, *options, account=account, seconds=seconds)
+        return self.submit(name, *options, account=account, does=does)
 
     def running(self, job_id):
         """Return how many tasks, or jobs, of that number run."""
