@@ -66,11 +66,11 @@ class RealSlurm:
         self._end("slurmctld")
 
     def stop(self):
-        """End jobs first, or their steps outlive the daemons."""
-        ids = self.run("squeue", "-h", "-a", "-o", "%A", check=False).stdout.split()
-        if ids:
-            self.run("scancel", "--full", *sorted(set(ids)), check=False)
-            with contextlib.suppress(AssertionError):
+        """End jobs first, or their steps outlive the daemons; then everything, whatever went wrong before."""
+        with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
+            ids = self.run("squeue", "-h", "-a", "-o", "%A", check=False).stdout.split()
+            if ids:
+                self.run("scancel", "--full", *sorted(set(ids)), check=False)
                 self.until(lambda: not self.run("squeue", "-h", "-t", "R,CG,S", check=False).stdout.strip(), "jobs to end", seconds=15)
         for name in ("slurmctld", *(f"slurmd.gpu{i}" for i in range(1, N_NODES + 1)), "slurmdbd"):
             self._end(name)
