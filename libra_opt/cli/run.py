@@ -77,13 +77,21 @@ def _loop(controller: Controller, arguments: argparse.Namespace, seconds: float,
         shown.append(turn)
         _tell(turn, arguments)
         if arguments.page is not None:
-            write_whole({Path(arguments.page): page_of(shown, seconds, is_dry=arguments.dry_run)})
+            _show(page_of(shown, seconds, is_dry=arguments.dry_run), Path(arguments.page))
         n_done += 1
         n_unavailable = n_unavailable + 1 if turn.unavailable else 0
         if n_done == arguments.periods:
             return
         stop.wait(wait_seconds(seconds, began, time.monotonic(), n_unavailable))
     message("stopped; every command that was begun is done")
+
+
+def _show(page: str, path: Path) -> None:
+    """Write the page; a full disk is no reason to stop."""
+    try:
+        write_whole({path: page})
+    except InputError as error:
+        message(f"the page was not written: {error}")
 
 
 def _tell(turn: Turn, arguments: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from libra_opt.controller.memory import Refusal
-from libra_opt.scheduler import Command, Outcome, Scheduler
+from libra_opt.scheduler import Command, Outcome, Scheduler, UnavailableError
 
 __all__ = ["MOST_PATIENCE", "Applied", "apply", "refusals_after"]
 
@@ -59,7 +59,7 @@ def apply(scheduler: Scheduler, commands: Sequence[Command], refusals: Sequence[
         elif stop and (command.effect != "frees" or outcomes[-1].status == "failed"):
             held_back.append((command, stop))
         else:
-            outcome = scheduler.perform(command)
+            outcome = _done(scheduler, command)
             outcomes.append(outcome)
             if outcome.status == "failed":
                 stop = f"the scheduler did not answer to {command.text!r}"
@@ -68,6 +68,13 @@ def apply(scheduler: Scheduler, commands: Sequence[Command], refusals: Sequence[
                 if command.effect != "takes" and not stop:
                     stop = f"{command.text!r} was refused, and what it was to free may be needed"
     return Applied(tuple(outcomes), tuple(held_back))
+
+
+def _done(scheduler: Scheduler, command: Command) -> Outcome:
+    try:
+        return scheduler.perform(command)
+    except UnavailableError as error:
+        return Outcome(command=command, status="failed", message=str(error))
 
 
 def refusals_after(refusals: Sequence[Refusal], applied: Applied, period: int) -> tuple[Refusal, ...]:

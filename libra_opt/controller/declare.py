@@ -106,6 +106,9 @@ def _leave_out(state: State, pools: tuple[Pool, ...], jobs: list[Job], error: Va
                 raise InputError("what the scheduler says, with the configuration", faults) from None
     for j in sorted(faulty, reverse=True):
         notes.append(f"job {jobs[j].id!r} is left out and keeps what it holds: {'; '.join(map(str, faulty[j]))}")
-        pools = without(state, pools, jobs[j])
+        try:
+            pools = without(state, pools, jobs[j])
+        except ValueError as wrong:
+            notes.append(f"what job {jobs[j].id!r} holds cannot be read, and is not taken off: {wrong}")
         del jobs[j]
     return pools

@@ -5,9 +5,12 @@ there, with the refused jobs left as they are; so what was meant for them goes t
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
+
+from pydantic import ValidationError
 
 from libra_opt.allocate import allocate
 from libra_opt.controller.apply import Applied, apply, refusals_after
@@ -18,7 +21,8 @@ from libra_opt.controller.memory import Followed, Memory
 from libra_opt.controller.prepare import prepare
 from libra_opt.controller.settings import Settings
 from libra_opt.domain import Period, Plan, State
-from libra_opt.errors import LibraError
+from libra_opt.domain.faults import fault_of
+from libra_opt.errors import InputError, LibraError
 from libra_opt.feedback import Outcome, Setpoint, adapt
 from libra_opt.scheduler import Command, Meter, Observed, Scheduler, UnavailableError
 
@@ -167,15 +171,18 @@ class Controller:
         return self._memory.period + max(1, round((now - self._memory.at) / self._seconds))
 
     def _look(self, index: int, now: float) -> Observed:
-        seen = self._scheduler.observe()
+        with _refused("what the scheduler says"):
+            seen = self._scheduler.observe()
         period = Period(index=index, seconds=self._seconds)
         seen = declare(Observed(state=seen.state.replace({"period": period}), notes=seen.notes), self._settings)
-        for meter in self._meters:
-            seen = meter.measure(seen, now)
+        with _refused("what the meter says"):
+            for meter in self._meters:
+                seen = meter.measure(seen, now)
         return seen
 
     def _round(self, seen: Observed, memory: Memory, now: float) -> Round:
-        prepared = prepare(seen, self._settings.options, memory, now)
+        with _refused("the state to be planned"):
+            prepared = prepare(seen, self._settings.options, memory, now)
         begun = time.perf_counter()
         plan = allocate(prepared.state)
         memory = memory.replace({"allocating_seconds": time.perf_counter() - begun, "jobs": _with_actions(memory.jobs, plan)})
@@ -200,6 +207,15 @@ def wait_seconds(seconds: float, began: float, now: float, n_unavailable: int) -
     longest = max(_LONGEST_WAIT, seconds)
     every = min(longest, seconds * 2.0 ** min(max(n_unavailable - 1, 0), 10))
     return max(0.0, every - (now - began))
+
+
+@contextmanager
+def _refused(source: str) -> Iterator[None]:
+    """Turn a state that cannot be into an `InputError`, which a loop survives."""
+    try:
+        yield
+    except ValidationError as error:
+        raise InputError(source, tuple(fault_of(details, State) for details in error.errors(include_url=False))) from None
 
 
 def _with_actions(jobs: tuple[Followed, ...], plan: Plan) -> tuple[Followed, ...]:

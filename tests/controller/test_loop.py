@@ -227,6 +227,20 @@ def test_restart_continues_where_it_was_stopped(tmp_path):
     assert turn.outcome.n_running == 2
 
 
+def test_scheduler_that_says_what_no_state_can_be_is_told_of(tmp_path):
+    path, clock = put(tmp_path), Clock()
+
+    class Confused(FileScheduler):
+        def observe(self):
+            observed = super().observe()
+            return observed if clock.now == 1_000_000 else observed.replace({"state": {"jobs": [{"id": ""}]}})
+
+    loop = controller(path, scheduler=Confused(path), clock=clock)
+    loop.turn()
+    clock.now += 60
+    assert "what the scheduler says" in loop.turn().unavailable
+
+
 def test_fault_that_comes_later_is_told_and_the_loop_goes_on(tmp_path):
     path, clock = put(tmp_path), Clock()
     loop = controller(path, "[queues.team]\nnominal_quota = {cards = 1}", clock=clock)

@@ -37,7 +37,7 @@ def commands_for(seen: Seen, plan: Plan, settings: Settings) -> tuple[Command, .
     for planned in plan.jobs:
         one = seen.groups.get(planned.id)
         if one is not None:
-            told += _array(one, planned, settings, seen.now) if one.is_array else _whole(one, planned, settings)
+            told += _array(one, planned, settings, seen.now) if one.is_array else _whole(one, planned, settings, seen.now)
     if settings.group_quotas == "write":
         told += _quotas(seen, plan)
     return (*(command for command in told if command.effect == "frees"), *(command for command in told if command.effect != "frees"))
@@ -64,10 +64,14 @@ def _array(one: Group, planned: PlannedJob, settings: Settings, now: float) -> I
         effect: Literal["frees", "takes"] = "frees" if throttle == 0 or n_tasks < throttle else "takes"
         yield _scontrol(name, f"array/{array}/throttle", ("update", f"JobId={array}", f"ArrayTaskThrottle={n_tasks}"), effect)
     yield from _requeued(one, one.running[n_tasks:])
+    yield from _started([record for record in one.pending if record.task is not None], max(0, n_tasks - len(one.running)), name, now)
     yield from _released(one)
-    n_room = max(0, n_tasks - len(one.running))
-    later = [record for record in one.pending if record.task is not None and record.eligible > now and not record.is_held]
-    for record in later[:n_room]:
+
+
+def _started(records: Sequence[JobRecord], n_most: int, name: str, now: float) -> Iterator[Command]:
+    """Yield what lets jobs start that were requeued lately, which Slurm would leave alone for two minutes."""
+    later = [record for record in records if record.eligible > now and (not record.is_held or record.admin_comment == HELD)]
+    for record in later[:n_most]:
         yield _scontrol(name, f"job/{record.spoken}/start", ("update", f"JobId={record.spoken}", "StartTime=now"), "takes")
 
 
@@ -93,7 +97,7 @@ def _released(one: Group) -> Iterator[Command]:
         yield _scontrol(one.id, f"job/{one.slurm_id}/mark", ("update", f"JobId={one.slurm_id}", f"AdminComment={RELEASED}"), "takes")
 
 
-def _whole(one: Group, planned: PlannedJob, settings: Settings) -> Iterator[Command]:
+def _whole(one: Group, planned: PlannedJob, settings: Settings, now: float) -> Iterator[Command]:
     if not planned.stages:
         yield from _stopped(one, settings)
         return
@@ -101,8 +105,8 @@ def _whole(one: Group, planned: PlannedJob, settings: Settings) -> Iterator[Comm
     cards = int(_amount(planned, "gpu"))
     if asked.gpus and cards != asked.gpus:
         yield from _reshaped(one, planned, cards)
-    if not one.running:
-        yield from _released(one)
+    yield from _started(one.pending, 1, one.id, now)
+    yield from _released(one)
 
 
 def _reshaped(one: Group, planned: PlannedJob, cards: int) -> Iterator[Command]:

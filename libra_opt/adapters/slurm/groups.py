@@ -54,8 +54,8 @@ class Group:
 
     @property
     def is_held_by_us(self) -> bool:
-        """Whether the loop holds it."""
-        return any(record.is_held and record.admin_comment == HELD for record in self.pending)
+        """Whether the loop holds it; what runs may be held too, and would not start again once it was requeued."""
+        return any(record.is_held and record.admin_comment == HELD for record in (*self.pending, *self.running))
 
     @property
     def is_marked(self) -> bool:
@@ -99,7 +99,7 @@ def group(records: Sequence[JobRecord], settings: Settings) -> tuple[tuple[Group
 def _group(slurm_id: str, records: Sequence[JobRecord], taken: set[str]) -> Group:
     name = records[0].name
     return Group(
-        id=f"{name}#{slurm_id}" if name in taken else name,
+        id=f"{name}#{slurm_id}" if name in taken or not name else name,
         slurm_id=slurm_id,
         is_array=records[0].array_id > 0,
         running=tuple(sorted((record for record in records if record.is_running), key=lambda record: (record.started, record.job_id))),

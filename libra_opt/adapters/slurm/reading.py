@@ -7,6 +7,7 @@ where accounting is set up, and in the GRES strings always; so they are read fro
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -117,12 +118,23 @@ class NodeRecord:
 
 def read_jobs(text: str) -> tuple[JobRecord, ...]:
     """Read the output of ``squeue --json``; raises `UnavailableError` where it is something else."""
-    return tuple(_job(record) for record in _records(text, "jobs", "squeue --json"))
+    with _understood("squeue --json"):
+        return tuple(_job(record) for record in _records(text, "jobs", "squeue --json"))
 
 
 def read_nodes(text: str) -> tuple[NodeRecord, ...]:
     """Read the output of ``sinfo --json``; raises `UnavailableError` where it is something else."""
-    return tuple({record["name"]: _node(record) for record in _records(text, "nodes", "sinfo --json")}.values())
+    with _understood("sinfo --json"):
+        return tuple({record["name"]: _node(record) for record in _records(text, "nodes", "sinfo --json")}.values())
+
+
+@contextmanager
+def _understood(command: str) -> Iterator[None]:
+    """Turn a shape of the answer that is not known into no answer."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UnavailableError(f"{command}: its answer has another shape than is known ({type(error).__name__}: {error})") from error
 
 
 def _records(text: str, key: str, command: str) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """A real Slurm on this machine: four nodes of eight fake cards each, on loopback, with slurmdbd where it is installed.
 
-A fake card is a character device. `config_overrides` lets a small machine pose as nodes of 64 cores. Everything lives in one directory and is ended by the
-process ids that the daemons write there.
+A fake card is a character device. `config_overrides` lets a small machine pose as nodes of 64 cores. What would be synchronised to disk again and again
+lies in memory, everything else in one directory; the daemons are ended by the process ids that they write there.
 """
 
 import contextlib
@@ -11,12 +11,14 @@ import signal
 import socket
 import stat
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
 DAEMONS = ("slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 DATABASE = ("slurmdbd", "sacctmgr", "mariadbd", "mariadb-install-db")
 PACKAGES = "slurmctld slurmd slurm-client slurm-wlm-basic-plugins slurmdbd slurm-wlm-mysql-plugin mariadb-server"
+MEMORY = "/dev/shm"  # noqa: S108 - mkdtemp makes a directory of its own in it
 N_NODES, N_CARDS, N_CORES, MEMORY_MB = 4, 8, 64, 512_000
 
 
@@ -41,10 +43,13 @@ class RealSlurm:
             "MYSQL_UNIX_PORT": str(self.directory / "run" / "my.sock"),
         }
         self._children = []
+        self._in_memory = Path(tempfile.mkdtemp(prefix="libra-slurm-", dir=MEMORY if Path(MEMORY).is_dir() else None))
 
     def start(self):
-        for name in ("state", "log", "run", "dev", "db", *(f"spool/gpu{i}" for i in range(1, N_NODES + 1))):
+        for name in ("log", "run", "dev", *(f"spool/gpu{i}" for i in range(1, N_NODES + 1))):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
+        for name in ("db", "state"):
+            (self._in_memory / name).mkdir()
         for i in range(N_CARDS):
             os.mknod(self.directory / "dev" / f"fake{i}", stat.S_IFCHR | 0o666, os.makedev(1, 3))
         self._write_configuration()
@@ -61,20 +66,21 @@ class RealSlurm:
         self._end("slurmctld")
 
     def stop(self):
-        """End jobs first, or their steps outlive the daemons."""
-        ids = self.run("squeue", "-h", "-a", "-o", "%A", check=False).stdout.split()
-        if ids:
-            self.run("scancel", "--full", *sorted(set(ids)), check=False)
-            with contextlib.suppress(AssertionError):
+        """End jobs first, or their steps outlive the daemons; then everything, whatever went wrong before."""
+        with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
+            ids = self.run("squeue", "-h", "-a", "-o", "%A", check=False).stdout.split()
+            if ids:
+                self.run("scancel", "--full", *sorted(set(ids)), check=False)
                 self.until(lambda: not self.run("squeue", "-h", "-t", "R,CG,S", check=False).stdout.strip(), "jobs to end", seconds=15)
         for name in ("slurmctld", *(f"slurmd.gpu{i}" for i in range(1, N_NODES + 1)), "slurmdbd"):
             self._end(name)
         for child in self._children:
             child.terminate()
-            child.wait(timeout=30)
+            child.wait(timeout=60)
+        shutil.rmtree(self._in_memory, ignore_errors=True)
 
     def run(self, *arguments, check=True):
-        ended = subprocess.run(arguments, capture_output=True, text=True, check=False, env=self.environment, timeout=60, stdin=subprocess.DEVNULL)  # noqa: S603
+        ended = subprocess.run(arguments, capture_output=True, text=True, check=False, env=self.environment, timeout=120, stdin=subprocess.DEVNULL)  # noqa: S603
         assert not check or ended.returncode == 0, (arguments, ended.stdout, ended.stderr)
         return ended
 
@@ -91,14 +97,14 @@ class RealSlurm:
         self.run("sacctmgr", "-i", "add", "user", "root", f"Account={name}", check=False)
         self.run("sacctmgr", "-i", "modify", "account", name, "set", f"GrpTRES=gres/gpu={-1 if cards is None else cards}", check=False)
 
-    def submit(self, name, *options, account, seconds=600.0):
-        """Submit a job that sleeps so long, and return its number."""
-        line = ("sbatch", "--parsable", "-J", name, "-A", account, "--requeue", "-o", "/dev/null", *options, "--wrap", f"exec sleep {seconds}")
+    def submit(self, name, *options, account, does="exec sleep 600"):
+        """Submit a job that does something, and return its number."""
+        line = ("sbatch", "--parsable", "-J", name, "-A", account, "--requeue", "-o", "/dev/null", *options, "--wrap", does)
         return self.run(*line).stdout.strip().split(";")[0]
 
-    def submit_elastic(self, name, n_tasks, *, account, cards=2, throttle=1, seconds=600.0):
+    def submit_elastic(self, name, n_tasks, *, account, cards=2, throttle=1, does="exec sleep 600"):
         options = (f"--array=0-{n_tasks - 1}%{throttle}", "-N1", f"--gres=gpu:h100:{cards}", "-c", "4", "--mem=8G")
-        return self.submit(name, *options, account=account, seconds=seconds)
+        return self.submit(name, *options, account=account, does=does)
 
     def running(self, job_id):
         """Return how many tasks, or jobs, of that number run."""
@@ -125,7 +131,7 @@ class RealSlurm:
         file.unlink(missing_ok=True)
 
     def _start_database(self):
-        place, run = self.directory / "db", self.directory / "run"
+        place, run = self._in_memory / "db", self.directory / "run"
         account = ("--user=root", f"--datadir={place}")
         self.run("mariadb-install-db", "--no-defaults", *account, "--auth-root-authentication-method=socket", "--skip-test-db")
         line = (
@@ -167,7 +173,7 @@ SlurmdUser=root
 AuthType=auth/none
 CredType=cred/none
 SlurmctldPort={self.ports[0]}
-StateSaveLocation={self.directory}/state
+StateSaveLocation={self._in_memory}/state
 SlurmdSpoolDir={self.directory}/spool/%n
 SlurmctldPidFile={self.directory}/run/slurmctld.pid
 SlurmdPidFile={self.directory}/run/slurmd.%n.pid

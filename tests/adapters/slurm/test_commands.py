@@ -110,6 +110,16 @@ def test_what_the_loop_held_is_released_and_what_others_held_is_not():
     assert any("not planned" in note for note in one.observe().notes)
 
 
+def test_what_runs_and_was_held_by_a_loop_that_was_killed_is_released_too():
+    held = [{**task, "state_reason": "JobHeldAdmin", "admin_comment": "libra:held"} for task in TASKS]
+    assert texts(planned(scheduler(held), {"elastic-a": 4})) == ["scontrol release 17", "scontrol update JobId=17 AdminComment=libra:released"]
+
+
+def test_requeued_whole_job_is_told_to_start_now_before_it_is_released():
+    held = {"name": "whole-w", "state_reason": "JobHeldAdmin", "admin_comment": "libra:held", "eligible_time": 2100}
+    assert texts(planned(scheduler([held]), {"whole-w": 2}))[:2] == ["scontrol update JobId=17 StartTime=now", "scontrol release 17"]
+
+
 def test_mark_that_was_left_by_a_loop_that_was_killed_is_taken_off():
     left = [{**ARRAY, "admin_comment": "libra:held"}, *TASKS]
     assert texts(planned(scheduler(left), {"elastic-a": 4})) == ["scontrol update JobId=17 AdminComment=libra:released"]
@@ -189,6 +199,14 @@ def test_answers_of_commands_are_told_apart(answer, effect, status):
     command = Command(key="k", text="t", arguments=("scontrol", "update", "JobId=17"), effect=effect)
     outcome = scheduler([], answer=answer).perform(command)
     assert (outcome.status, outcome.message) == (status, answer.message)
+
+
+def test_nodes_of_releases_whose_sinfo_sums_them_up_are_asked_for_by_scontrol():
+    one = scheduler([ARRAY])
+    nodes = one._client.told["sinfo"]
+    one._client.told |= {"sinfo": '{"errors": [], "sinfo": []}', "scontrol": nodes}
+    assert one.observe().state.pools[0].capacity["gpu"] == 8
+    assert ("scontrol", "show", "nodes", "--json") in one._client.asked
 
 
 def test_command_that_hangs_is_given_up(monkeypatch, tmp_path):

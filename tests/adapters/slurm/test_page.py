@@ -27,11 +27,15 @@ def test_every_command_works_but_the_installation_and_the_measurement(tmp_path, 
     told = {}
     try:
         for line in lines:
+            if "release" in line:
+                held = slurm.submit_elastic("held", 3, account="root")
+                slurm.run("scontrol", "update", f"JobId={held}", "Priority=0", "AdminComment=libra:held")
             ended = type_in(line, tmp_path, environment)
             assert ended.returncode == 0, (line, ended.stderr)
             told[line] = ended.stdout
+        slurm.until(lambda: slurm.running(held) == 1, "job that was held")
     finally:
         slurm.cancel(*set(slurm.run("squeue", "-h", "-a", "-o", "%F", check=False).stdout.split()))
-    assert [shlex.split(line)[0] for line in lines] == ["sbatch", "printf", "libra-opt", "libra-opt", "squeue"]
+    assert [shlex.split(line)[0] for line in lines] == ["sbatch", "printf", "libra-opt", "libra-opt", "squeue", "squeue"]
     assert re.search(r"would: scontrol update JobId=\d+ ArrayTaskThrottle=12", told[lines[2]])
     assert re.search(r"done: scontrol update JobId=\d+ ArrayTaskThrottle=12", told[lines[3]])

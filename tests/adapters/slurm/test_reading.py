@@ -43,7 +43,17 @@ def test_both_dialects_say_the_same():
     assert read_nodes(sinfo(OLD, {}, {"name": "b"})) == read_nodes(sinfo(NEW, {}, {"name": "b"}))
 
 
-@pytest.mark.parametrize("text", ["", "slurm_load_jobs error: Unable to contact slurm controller", "{}", '{"errors": [{"error": "nobody there"}], "jobs": []}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "slurm_load_jobs error: Unable to contact slurm controller",
+        "{}",
+        '{"errors": [{"error": "nobody there"}], "jobs": []}',
+        '{"jobs": [3]}',
+        '{"jobs": [{"node_count": []}, null]}',
+    ],
+)
 def test_answer_that_is_none_is_no_answer(text):
     with pytest.raises(UnavailableError):
         read_jobs(text)
