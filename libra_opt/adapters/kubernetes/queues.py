@@ -255,6 +255,6 @@ def _but(vocabulary: Vocabulary, limits: Mapping[int, int], unlimited: set[int])
 
 def _weight(weight: object) -> float:
     try:
-        return max(1e-9, float(parse(str(weight), ""))) if weight is not None else 1.0
+        return min(1e15, max(1e-9, float(parse(str(weight), "")))) if weight is not None else 1.0
     except ValueError:
         return 1.0

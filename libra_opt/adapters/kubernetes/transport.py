@@ -61,7 +61,7 @@ class Kubectl:
             raise UnavailableError(f"{path} cannot be read: {complaint}")
         try:
             manifest = json.loads(out)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UnavailableError(f"{path} is not JSON: {error}") from error
         if not isinstance(manifest, Mapping):
             raise UnavailableError(f"{path} is no object of Kubernetes")

@@ -33,7 +33,7 @@ class QueryError(LibraError):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One series: its labels, and its value in each period, shape ``(n_periods,)``, NaN where there is none."""
+    """One series: its labels, and its value in each period, shape ``(n_periods,)``, NaN where there is none, or none that is 0 or more."""
 
     labels: Mapping[str, str]
     values: NDArray[np.float64]
@@ -103,7 +103,7 @@ class Client:
                 raise QueryError(str(content["error"])[:_SHOWN])
             series = tuple(_series(found, window) for found in content["data"]["result"])
             return Answer(series, tuple(str(text)[:_SHOWN] for text in content.get("warnings") or ()))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise UnavailableError(f"what answers at {self._url} is no Prometheus: {body[:_SHOWN].decode(errors='replace')}") from error
 
     def _left(self) -> float:
@@ -140,9 +140,9 @@ def _trust(authorities: str | None) -> ssl.SSLContext:
 def _series(found: Mapping[str, Any], window: Window) -> Series:
     values = np.full(window.n_periods, np.nan)
     samples = np.array([(float(moment), float(value)) for moment, value in found["values"]], dtype=np.float64).reshape(-1, 2)
-    places = np.rint((samples[:, 0] - window.start) / window.period_seconds).astype(np.int64)
-    inside = (places >= 0) & (places < window.n_periods) & np.isfinite(samples[:, 1])
-    values[places[inside]] = samples[inside, 1]
+    places = np.rint((samples[:, 0] - window.start) / window.period_seconds)
+    inside = (places >= 0) & (places < window.n_periods) & np.isfinite(samples[:, 1]) & (samples[:, 1] >= 0)
+    values[places[inside].astype(np.int64)] = samples[inside, 1]
     return Series({str(name): str(value) for name, value in found["metric"].items()}, values)
 
 

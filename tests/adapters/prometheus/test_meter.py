@@ -180,6 +180,8 @@ def stub():
         (200, b"<html>", "is no Prometheus: <html>"),
         (200, b"[]", "is no Prometheus"),
         (200, b'{"status":"success","data":{"result":[{"metric":{},"values":[["x"]]}]}}', "is no Prometheus"),
+        (200, b'{"status":"success","data":{"result":[{"values":[]}]}}', "is no Prometheus"),
+        (200, b"[" * 100_000, "is no Prometheus"),
     ],
 )
 def test_other_answers_are_unavailable(stub, status, body, message):
@@ -187,6 +189,14 @@ def test_other_answers_are_unavailable(stub, status, body, message):
     handler.status, handler.body = status, body
     with pytest.raises(UnavailableError, match=message):
         meter(address).measure(Observed(state=state()), END)
+
+
+def test_samples_that_are_no_numbers_or_outside_the_window_do_not_count(stub):
+    handler, address = stub
+    odd = b'[1e300,"1"],[-1e18,"1"],[0,"Inf"],[' + str(END).encode() + b',"-5"]'
+    metric = b'{"namespace":"rl","pod":"ppo-rollout-worker-0"}'
+    handler.body = b'{"status":"success","data":{"result":[{"metric":' + metric + b',"values":[' + odd + b"]}]}}"
+    assert meter(address).measure(Observed(state=state()), END).state == state()
 
 
 def test_slow_server_is_left_after_the_time_allowed(stub):
