@@ -66,7 +66,7 @@ def allocate(state: State) -> Plan:
     faults: list[str] = []
     for options in _attempts(state.options):
         solution = solve(program, options)
-        outlook, told = look_ahead(state, ledger, solution) if options.lookahead > 1 else (None, "")
+        outlook, told = look_ahead(state, ledger, solution) if options.lookahead > 1 and state.jobs else (None, "")
         priced = value_levels(solution)
         decoded = decode(state, ledger, solution.program, outlook.choice if outlook else solution.choice, priced.valued if priced else None)
         ahead = write_ahead(state, ledger, outlook, decoded.jobs) if outlook else None

@@ -224,6 +224,8 @@ class _Measured:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if scope["app"].state.stopping:  # who keeps connections must not send the next request on this one
+                    message["headers"] = [*message["headers"], (b"connection", b"close")]
             await send(message)
 
         try:

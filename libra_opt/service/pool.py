@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
+from multiprocessing.connection import wait
 from typing import Final
 
 from libra_opt.service.metrics import Metrics
@@ -37,6 +38,10 @@ class _Worker:
 
     async def run(self, task: Callable[..., Answer], arguments: tuple[object, ...], seconds: float) -> Answer:
         return await asyncio.wait_for(asyncio.wrap_future(self._executor.submit(task, *arguments)), seconds)
+
+    def is_alive(self) -> bool:
+        """Tell whether the process is there, before anything is given to it."""
+        return not wait([process.sentinel for process in self._processes], timeout=0)
 
     def end(self) -> None:
         for process in self._processes:
@@ -78,6 +83,11 @@ class Pool:
             The waiting room is full, no worker came free in time, or the task was not done in time.
         """
         worker = await self._take(gone)
+        while not worker.is_alive():
+            self._metrics.restarts.labels("died").inc()
+            _log.warning("a worker died idle; another is started")
+            self._renew(worker)
+            worker = await self._take(gone)
         kill = True
         try:
             answer = await worker.run(task, arguments, self._settings.seconds)

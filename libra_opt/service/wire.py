@@ -28,6 +28,7 @@ class Wire(H11Protocol):
         self._seconds = settings.read_seconds
         self._most_connections = settings.most_connections
         self._patience: asyncio.TimerHandle | None = None
+        self._reader: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head."""
@@ -39,6 +40,7 @@ class Wire(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
         self._stop_waiting()
+        self._stop_watching()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -52,9 +54,20 @@ class Wire(H11Protocol):
     def on_response_complete(self) -> None:
         """Let the client read the answer, but not for ever."""
         super().on_response_complete()
-        self.loop.call_later(self._seconds, self._give_up_on_reader)
+        if self.transport.is_closing():
+            self._end_soon()
         if self._is_between() and self.conn.their_state is not h11.IDLE:
             self._wait_for_head()
+
+    def pause_writing(self) -> None:
+        """Wait for a client that does not read, but not for ever."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Go on: it reads."""
+        self._stop_watching()
+        super().resume_writing()
 
     def shutdown(self) -> None:
         """End, but not under a request that is on its way."""
@@ -62,6 +75,11 @@ class Wire(H11Protocol):
             self.loop.call_later(_FAREWELL_SECONDS, self._farewell)
         else:
             super().shutdown()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection that is kept for nothing."""
+        super().timeout_keep_alive_handler()
+        self._end_soon()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP with a problem."""
@@ -96,15 +114,25 @@ class Wire(H11Protocol):
                 for event in (h11.Response(status_code=told.status, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
                     self.transport.write(self.conn.send(event) or b"")
             self.transport.close()
-            self.loop.call_later(self._seconds, self.transport.abort)
+            self._end_soon()
 
-    def _give_up_on_reader(self) -> None:
-        if self._is_between() and self.transport.get_write_buffer_size():
-            self.transport.abort()
+    def _watch_reader(self) -> None:
+        if self._reader is None:
+            self._reader = self.loop.call_later(self._seconds, self.transport.abort)
+
+    def _stop_watching(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+            self._reader = None
+
+    def _end_soon(self) -> None:
+        """Cut a closing connection off whose client does not read what is left."""
+        self.loop.call_later(self._seconds, self.transport.abort)
 
     def _farewell(self) -> None:
         if not self.transport.is_closing():
             super().shutdown()
+            self._end_soon()
 
 
 async def _too_many(scope: Scope, _: Receive, send: Send) -> None:

@@ -153,6 +153,8 @@ def _among_open(program: Program, prices: Prices, priced: Priced, width: float) 
 def _descend(dual: "Dual", point: _Floats, temperatures: tuple[float, ...]) -> _Floats:
     from scipy.optimize import minimize  # noqa: PLC0415
 
+    if not len(point):  # nothing is shared, so nothing has a price
+        return point
     options = {"maxiter": _STEPS, "maxcor": 10}
     with _threads().limit(limits=1, user_api="blas"):  # tiny matrices: more threads only wait for each other, and their number must not change a digit
         for temperature in temperatures:

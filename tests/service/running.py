@@ -51,7 +51,7 @@ def running(*options):
     def listen():
         for line in process.stderr:
             service.said.append(line)
-            if found := re.search(r"listening on http://127\.0\.0\.1:(\d+) ", line):
+            if found := re.search(r"listening on http://[\d.]+:(\d+) ", line):
                 service.port = int(found[1])
                 listens.set()
         listens.set()
@@ -59,7 +59,7 @@ def running(*options):
     reader = threading.Thread(target=listen)
     reader.start()
     try:
-        assert listens.wait(120)
+        assert listens.wait(300)
         assert service.port, service.said
         yield service
     finally:

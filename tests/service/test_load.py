@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -116,47 +116,50 @@ def test_thousand_mixed_requests_from_many_connections(service, record_property)
     assert 'status="500"' not in numbers
 
 
-@pytest.mark.parametrize("keep", [False, True], ids=["a connection each", "kept connections"])
-def test_stop_under_load_loses_no_request_that_was_taken_in(keep):
-    with running("--waiting", "200") as service:
-        begun, answered, refused, wrong = Counter(), Counter(), Counter(), []
-        stopping = threading.Event()
+class Caller(threading.Thread):
+    """Asks for plans until nobody listens any more, and keeps account."""
 
-        def caller(number):
-            connection = HTTPConnection("127.0.0.1", service.port, timeout=120)
-            state = STATES[number % len(STATES)]
+    def __init__(self, service, number, *, keep):
+        super().__init__()
+        self.service, self.state, self.keep = service, STATES[number % len(STATES)], keep
+        self.begun = self.answered = 0
+        self.ending = None
+
+    def run(self):
+        with closing(HTTPConnection("127.0.0.1", self.service.port, timeout=120)) as connection:
             while True:
-                try:
-                    connection.connect() if connection.sock is None else None
-                except OSError:
-                    refused[number] += 1
-                    return
-                is_kept = begun[number] > answered.total() < 0
-                begun[number] += 1
-                try:
-                    status, headers, body = service.ask("POST", "/v1/allocate", state, JSON.items(), connection)
-                except (HTTPException, OSError) as error:
-                    wrong.append((number, is_kept, repr(error)))
-                    return
-                if (status, body) != (200, PLANS[state]):
-                    wrong.append((number, status, body))
-                answered[number] += 1
-                if not keep or headers["connection"] == "close":
+                if connection.sock is None:
+                    try:
+                        connection.connect()
+                    except OSError as error:
+                        self.ending = error
+                        return
+                self.begun += 1
+                answer = self.service.ask("POST", "/v1/allocate", self.state, JSON.items(), connection)
+                assert (answer[0], answer[2]) == (200, PLANS[self.state])
+                self.answered += 1
+                if not self.keep:
                     connection.close()
 
-        callers = [threading.Thread(target=caller, args=(number,)) for number in range(16)]
-        for thread in callers:
-            thread.start()
-        while answered.total() < 60:
+
+@pytest.mark.parametrize("keep", [False, True], ids=["a connection each", "kept connections"])
+def test_stop_under_load_loses_no_request_that_was_taken_in(keep, monkeypatch):
+    failed = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    with running("--waiting", "200") as service:
+        callers = [Caller(service, number, keep=keep) for number in range(16)]
+        for caller in callers:
+            caller.start()
+        while sum(caller.answered for caller in callers) < 60:
+            assert failed == []
             time.sleep(0.01)
-        stopping.set()
         os.kill(service.process.pid, signal.SIGTERM)
-        for thread in callers:
-            thread.join()
+        for caller in callers:
+            caller.join()
         assert service.process.wait(60) == 0
-    assert wrong == []
-    assert begun == answered
-    assert refused.total() == 16
+    assert failed == []
+    assert all(isinstance(caller.ending, ConnectionRefusedError) for caller in callers)
+    assert [caller.begun for caller in callers] == [caller.answered for caller in callers]
     assert service.said[-1] == "libra-opt: stopping: nothing more is taken in, what is in is finished\n"
 
 
