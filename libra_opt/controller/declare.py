@@ -24,7 +24,7 @@ def declare(observed: Observed, settings: Settings) -> Observed:
         The state contradicts itself in more than single jobs.
     """
     state, notes = observed.state, list(observed.notes)
-    queues = _queues(state.queues, settings.queues)
+    queues = _queues(state, settings.queues)
     known = {job.id for job in state.jobs}
     notes += [f"the configuration speaks of job {name!r}, which is not there" for name in settings.jobs if name not in known]
     jobs = [_told(job, settings.jobs[job.id], notes) if job.id in settings.jobs else job for job in state.jobs]
@@ -57,10 +57,31 @@ def _less(pool: Pool, held: Mapping[str, Any], resources: Mapping[str, Any]) -> 
     return pool.replace({"capacity": left})
 
 
-def _queues(queues: tuple[Queue, ...], told: Mapping[str, Queue]) -> tuple[Queue, ...]:
-    known = {queue.name for queue in queues}
-    changed = (queue.replace(_given(told[queue.name], ("name",))) if queue.name in told else queue for queue in queues)
+def _queues(state: State, told: Mapping[str, Queue]) -> tuple[Queue, ...]:
+    known = {queue.name for queue in state.queues}
+    changed = [_queue(queue, told[queue.name], state) if queue.name in told else queue for queue in state.queues]
     return (*changed, *(queue for name, queue in told.items() if name not in known))
+
+
+def _queue(said: Queue, told: Queue, state: State) -> Queue:
+    """Return a queue with what the configuration says; a guarantee that it adds lies under the ceiling that the scheduler has, never above it."""
+    changes = _given(told, ("name",))
+    if said.borrowing_limit is None or "nominal_quota" not in changes or "borrowing_limit" in changes:
+        return said.replace(changes)
+    try:
+        return said.replace({**changes, **_under_ceiling(said, told, state)})
+    except ValueError:
+        return said.replace(changes)  # an amount that cannot be read: the state says which, and why
+
+
+def _under_ceiling(said: Queue, told: Queue, state: State) -> dict[str, Any]:
+    nominal, limit = dict(told.nominal_quota), dict(said.borrowing_limit or {})
+    for resource in state.resources:
+        if resource.name in limit:
+            ceiling = resource.quanta(said.nominal_quota.get(resource.name, 0), round_up=False) + resource.quanta(limit[resource.name], round_up=False)
+            guaranteed = min(ceiling, resource.quanta(nominal.get(resource.name, 0), round_up=False))
+            nominal[resource.name], limit[resource.name] = resource.write(guaranteed), resource.write(ceiling - guaranteed)
+    return {"nominal_quota": nominal, "borrowing_limit": limit}
 
 
 def _given(value: Queue | Job | Stage, but: tuple[str, ...]) -> dict[str, Any]:

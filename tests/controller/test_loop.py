@@ -194,6 +194,20 @@ def test_amounts_are_put_over_resource_by_resource(tmp_path):
     assert dict(one.state.jobs[0].demand) == {"gpu": 6, "cpu": 4}
 
 
+def test_guarantee_of_the_configuration_lies_under_the_ceiling_of_the_scheduler(tmp_path):
+    queues = [{"name": "team", "borrowing_limit": {"gpu": 6}}]
+    path = put(tmp_path, {**CLUSTER, "queues": queues, "jobs": [{**job, "queue": "team"} for job in CLUSTER["jobs"]]})
+    [one] = controller(path, "[queues.team]\nnominal_quota = {gpu = 4, cpu = 2}").turn().rounds
+    assert (dict(one.state.queues[0].nominal_quota), dict(one.state.queues[0].borrowing_limit)) == ({"gpu": 4, "cpu": 2}, {"gpu": 2})
+    assert sum(cards(path).values()) == 6
+
+
+def test_guarantee_that_cannot_be_read_is_refused_by_its_path(tmp_path):
+    path = put(tmp_path, {**CLUSTER, "queues": [{"name": "team", "borrowing_limit": {"gpu": 6}}]})
+    with pytest.raises(InputError, match=r"queues\[0\]\.nominal_quota\.gpu"):
+        controller(path, '[queues.team]\nnominal_quota = {gpu = "4x"}').turn()
+
+
 def test_job_that_says_nothing_of_its_demand_is_not_taken_to_be_idle(tmp_path):
     path = put(tmp_path, {**CLUSTER, "jobs": [{"id": "a", "min_quota": {"gpu": 1}, "max_quota": {"gpu": 4}}]})
     turn = controller(path).turn()

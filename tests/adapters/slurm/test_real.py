@@ -94,6 +94,22 @@ def test_waiting_job_is_held_started_smaller_and_released(slurm, loop):
     assert "gres:gpu:h100:4" in slurm.run("squeue", "-h", "-j", whole, "-o", "%b").stdout
 
 
+def test_job_that_is_stopped_waits_held_and_runs_again_when_it_is_admitted(slurm, loop):
+    slurm.account("team-b")
+    elastic = slurm.submit_elastic("elastic-b", 4, account="team-b", throttle=4)
+    whole = slurm.submit("whole-w", "-N1", "--gres=gpu:h100:8", "-c", "4", "--mem=8G", account="team-b")
+    slurm.until(lambda: (slurm.running(elastic), slurm.running(whole)) == (4, 1), "everything to run")
+    too_much = "".join(f"[jobs.{name}]\nmin_quota = {{gpu = 40}}\nmax_quota = {{gpu = 40}}\n" for name in ("elastic-b", "whole-w"))
+    turn = loop(TEXT + too_much).turn()
+    assert {job.action for job in turn.rounds[0].plan.jobs} == {"evict"}
+    slurm.until(lambda: (slurm.running(elastic), slurm.running(whole)) == (0, 0), "end of both")
+    assert set(slurm.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%r").stdout.split()) == {"JobHeldAdmin"}
+    controller = loop()
+    for _ in range(2):
+        assert {status for _, status in texts(controller.turn())} <= {"done", "already"}
+    slurm.until(lambda: (slurm.running(elastic), slurm.running(whole)) == (4, 1), "both to run again")
+
+
 def test_job_of_others_is_never_touched_and_its_cards_are_taken_off(slurm, loop):
     slurm.account("team-b")
     other = slurm.submit("not-ours", "-N1", "--gres=gpu:h100:8", "-c", "4", "--mem=8G", account="team-b")
