@@ -1,6 +1,5 @@
 """The one door to the server: a range query over HTTP, in bounded time and memory."""
 
-import json
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import from_json
 
 from libra_opt.adapters.prometheus.settings import Settings
 from libra_opt.adapters.prometheus.window import Window
@@ -98,7 +98,7 @@ class Client:
         if status not in _QUERY_REFUSED and status != 200:
             raise UnavailableError(f"{self._url} answers with status {status}: {body[:_SHOWN].decode(errors='replace')}")
         try:
-            content = json.loads(body)
+            content = from_json(body)
             if content["status"] != "success":
                 raise QueryError(str(content["error"])[:_SHOWN])
             series = tuple(_series(found, window) for found in content["data"]["result"])
@@ -139,10 +139,12 @@ def _trust(authorities: str | None) -> ssl.SSLContext:
 
 def _series(found: Mapping[str, Any], window: Window) -> Series:
     values = np.full(window.n_periods, np.nan)
-    samples = np.array([(float(moment), float(value)) for moment, value in found["values"]], dtype=np.float64).reshape(-1, 2)
-    places = np.rint((samples[:, 0] - window.start) / window.period_seconds)
-    inside = (places >= 0) & (places < window.n_periods) & np.isfinite(samples[:, 1]) & (samples[:, 1] >= 0)
-    values[places[inside].astype(np.int64)] = samples[inside, 1]
+    if found["values"]:
+        moments, written = zip(*found["values"], strict=True)
+        places = np.rint((np.array(moments, dtype=np.float64) - window.start) / window.period_seconds)
+        numbers = np.fromiter(map(float, written), np.float64, len(written))
+        inside = (places >= 0) & (places < window.n_periods) & np.isfinite(numbers) & (numbers >= 0)
+        values[places[inside].astype(np.int64)] = numbers[inside]
     return Series({str(name): str(value) for name, value in found["metric"].items()}, values)
 
 

@@ -70,8 +70,14 @@ class PrometheusMeter:
         found: _Values = {}
         strangers: dict[str, str] = {}
         with Client(self._settings) as client:
+            answered: dict[tuple[str, str], dict[StageKey, NDArray[np.float64]]] = {}
             for query, factor in queries:
-                parts = [self._of_metric(client, query, metric, window, matching, strangers, notes) for metric in query.metrics]
+                parts = []
+                for metric in query.metrics:
+                    asked = promql(metric, (*self._settings.matchers, *query.matchers), query.over_time, window.period_seconds, self._settings.rate_seconds)
+                    if (asked, query.across) not in answered:
+                        answered[asked, query.across] = self._of_metric(client, asked, query, metric, window, matching, strangers, notes)
+                    parts.append(answered[asked, query.across])
                 stages = dict.fromkeys(key for part in parts for key in part)
                 if not stages:
                     notes.append(f"no stage has a series of {' or '.join(query.metrics)}, so there is no {_named(query)}")
@@ -85,12 +91,10 @@ class PrometheusMeter:
         return found
 
     def _of_metric(
-        self, client: Client, query: Query, metric: str, window: Window, matching: Matching, strangers: dict[str, str], notes: list[str]
+        self, client: Client, asked: str, query: Query, metric: str, window: Window, matching: Matching, strangers: dict[str, str], notes: list[str]
     ) -> dict[StageKey, NDArray[np.float64]]:
-        settings = self._settings
-        matchers = (*settings.matchers, *query.matchers)
         try:
-            answer = client.ask(promql(metric, matchers, query.over_time, window.period_seconds, settings.rate_seconds), window)
+            answer = client.ask(asked, window)
         except QueryError as error:
             notes.append(f"{_named(query)} is not known: the server refuses the query of {metric}: {error}")
             return {}
@@ -102,7 +106,7 @@ class PrometheusMeter:
                 strangers.setdefault(metric, f"{metric}{{{', '.join(f'{name}={value!r}' for name, value in sorted(series.labels.items()))}}}"[:300])
             else:
                 of_stage.setdefault(key, []).append(series.values)
-        return {key: across(values, query.across, settings.longest_hole_periods) for key, values in of_stage.items()}
+        return {key: across(values, query.across, self._settings.longest_hole_periods) for key, values in of_stage.items()}
 
 
 def _named(query: Query) -> str:
