@@ -92,7 +92,7 @@ class _Scene:
     def resources(self) -> list[int]:
         """Return the resources that the job uses at all."""
         ledger = self.ledger
-        rows = [(ledger.lo[s], ledger.need[s], ledger.demand[s]) for s in ledger.stage_of[self.j]]
+        rows = [(ledger.lo[s], ledger.need[s], ledger.wish(s)) for s in ledger.stage_of[self.j]]
         used = {r for row in rows for amounts in row for r, amount in enumerate(amounts) if amount}
         names = [resource.name for resource in ledger.resources]
         if CARDS in names and CARD_MEMORY in names and names.index(CARD_MEMORY) in used and any(ledger.card_ratio):
@@ -176,6 +176,8 @@ class _Scene:
             memory = [resource.name for resource in ledger.resources].index(CARD_MEMORY)
             held = max(ledger.lo[s][memory], ledger.need[s][memory])
             used = max(used, *(-(-held * ratio[1] // ratio[0]) for ratio in ledger.card_ratio if ratio is not None and ratio[0]), 0)
+        if s in ledger.profiles:
+            used = max(used, *(entry.amounts[r] for entry in ledger.profiles[s].entries))
         return used + ledger.unit[s][r]
 
     def _wish(self, k: int | None, r: int) -> int:

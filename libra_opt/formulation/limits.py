@@ -43,7 +43,7 @@ def is_kept_back(shared: SharedRows, used: _Floats, asked: _Floats, queue: _Indi
 def own_limits(program: Program, choice: Choice, jobs: _Indices) -> Iterator[tuple[str, int, int]]:
     """Yield, per running job that has the most it can use, the rule that its lowest stage ends at, the pool it sits in, and the resource.
 
-    R3 where its maximum is in the way, R6 where its curve ends below full service, else R1: the pool is too small for it.
+    R15 where it has a profile, R3 where its maximum is in the way, R6 where its curve ends below full service, else R1: the pool is too small for it.
     """
     tables, curves = program.tables, program.curves
     stages, starts = spans(program.first_stage[jobs], program.first_stage[jobs + 1])
@@ -55,9 +55,10 @@ def own_limits(program: Program, choice: Choice, jobs: _Indices) -> Iterator[tup
         reach = [
             np.where(demand > 0, speed[:, None] * most / demand, np.inf) for most in (tables.hi[stages], np.minimum(tables.hi[stages], tables.capacity[pool]))
         ]
+    serves = np.full(len(stages), np.inf) if program.ways.serves is None else program.ways.serves[program.bundles.way[choice[stages]]]
     own, whole = (curves.at(stages, np.minimum(levels.min(axis=1), curves.top[stages])) for levels in reach)
-    lowest = first_least(np.minimum(own, whole), starts)
+    lowest = first_least(np.where(np.isfinite(serves), serves, np.minimum(own, whole)), starts)
     peak, by_own, by_all = curves.peak[stages[lowest]], reach[0][lowest].argmin(axis=1), reach[1][lowest].argmin(axis=1)
     is_capped = (tables.hi[stages[lowest], by_own] < UNLIMITED) & (own[lowest] < peak - (1 - _FULL))
-    rules = np.where(is_capped, "R3", np.where(peak < _FULL, "R6", "R1")).tolist()
+    rules = np.where(np.isfinite(serves[lowest]), "R15", np.where(is_capped, "R3", np.where(peak < _FULL, "R6", "R1"))).tolist()
     yield from zip(rules, pool[lowest].tolist(), np.where(is_capped, by_own, by_all).tolist(), strict=True)

@@ -1,10 +1,12 @@
 """What an explanation says would help does help: granted, and planned again, the job fares better."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from libra_opt import InputError, State, allocate, explain
+from libra_opt import InputError, State, allocate, explain, read_state
 from libra_opt.domain import Plan
 from libra_opt.domain.plan import REASON_CODES
 from libra_opt.explanation import apply
@@ -13,6 +15,7 @@ from libra_opt.explanation.values import KINDS
 from tests.strategies import states
 
 SOLVES = 40
+REASONS = Path(__file__).parents[2] / "instances" / "reasons"
 
 
 def fares_better(before: Plan, after: Plan, name: str) -> bool:
@@ -98,6 +101,13 @@ def test_whole_units_are_given_to_a_maximum() -> None:
     told = explain(State.model_validate({"pools": [{"name": "p", "capacity": {"gpu": 8}}], "jobs": [job]}), "a")
     assert told.cheapest is not None
     assert told.cheapest.settings == ("jobs.a.max_quota.gpu=+2",)
+
+
+@pytest.mark.parametrize("name", ["own-limit-profile", "never-fits-profile"])
+def test_larger_pool_lets_an_entry_of_a_profile_in(name: str) -> None:
+    told = explain(read_state((REASONS / f"{name}.json").read_bytes()), "told")
+    assert told.cheapest is not None
+    assert told.cheapest.settings == ("pools.a100.capacity.gpu=+8",)
 
 
 def test_wanted_bundle_is_priced_part_by_part() -> None:
