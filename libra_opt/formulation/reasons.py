@@ -332,7 +332,7 @@ def _misfit(ledger: Ledger, job: int) -> tuple[str, str, _Binds]:
     for s in ledger.stage_of[job]:
         if s in ledger.profiles:
             if not ledger.fits_alone(s):
-                return "no entry of its profile fits into the pool it was measured in"
+                return "no entry of its profile fits into the pool it was measured in", kueue.EXCEEDS, ("R15", None, None, None)
             continue
         shortages = []
         for k, _ in ledger.allowed[s]:
