@@ -54,6 +54,12 @@ class Group:
     knobs: tuple[Knob, ...]
 
 
+def _entries(ledger: Ledger, s: int) -> list[tuple[int, ...]]:
+    """Return what the entries of a stage's profile list, if it has one (R15)."""
+    profile = ledger.profiles.get(s)
+    return [] if profile is None else [entry.amounts for entry in profile.entries]
+
+
 def groups(state: State, ledger: Ledger, plan: Plan, j: int, wanted: WantedBundle | None) -> tuple[Group, ...]:
     """Return what could be changed for job `j`, in the order of `KINDS`; the last group turns everything together.
 
@@ -92,7 +98,7 @@ class _Scene:
     def resources(self) -> list[int]:
         """Return the resources that the job uses at all."""
         ledger = self.ledger
-        rows = [(ledger.lo[s], ledger.need[s], ledger.wish(s)) for s in ledger.stage_of[self.j]]
+        rows = [(ledger.lo[s], ledger.need[s], ledger.demand[s], *_entries(ledger, s)) for s in ledger.stage_of[self.j]]
         used = {r for row in rows for amounts in row for r, amount in enumerate(amounts) if amount}
         names = [resource.name for resource in ledger.resources]
         if CARDS in names and CARD_MEMORY in names and names.index(CARD_MEMORY) in used and any(ledger.card_ratio):
@@ -171,7 +177,7 @@ class _Scene:
         ledger = self.ledger
         slowest = min((speed for _, speed in ledger.allowed[s]), default=1)
         level = max(ledger.intensity[s], default=1.0) * (float(ledger.curve[s][-1][0]) if ledger.curve[s] else 1.0)  # type: ignore[index]
-        used = max(ledger.lo[s][r], ledger.need[s][r], int(ledger.demand[s][r] * level / float(slowest)) + 1)
+        used = max(ledger.lo[s][r], ledger.need[s][r], int(ledger.demand[s][r] * level / float(slowest)) + 1, *(amounts[r] for amounts in _entries(ledger, s)))
         if ledger.resources[r].name == CARDS and any(ledger.card_ratio):
             memory = [resource.name for resource in ledger.resources].index(CARD_MEMORY)
             held = max(ledger.lo[s][memory], ledger.need[s][memory])

@@ -2,7 +2,8 @@
 
 The objective is Pollux's (Qiao et al., OSDI 2021; adaptdl-sched): the sum over jobs of speedup x dominant share of one replica, a tenth less for a job
 that is changed. `allocate` sees the nodes as one pool and each job on the fewest nodes that its replicas could have; where placing shows that to be too
-hopeful, what could not be had is struck out and planned again, a few times, and the best of the placed answers is given.
+hopeful, what could not be had is struck out and planned again, a few times, and the best of the placed answers is given. Among these is, in clusters
+that are not very large, what giving one replica after the other comes to.
 """
 
 from collections import Counter
@@ -18,6 +19,7 @@ __all__ = ["LibraPolicy"]
 
 RESTART_PENALTY: Final = 0.1
 _ROUNDS: Final = 4
+_MOST_TRIES: Final = 2_000_000
 _Allocations = dict[Key, list[Key]]
 _Struck = set[tuple[Key, int]]
 
@@ -68,12 +70,20 @@ class LibraPolicy:
             room.take(held, jobs[key].resources)
         free = {key: jobs[key] for key in _ordered(jobs) if key not in pinned}
         worth = _dominant_shares(free, nodes)
-        best = _placed(free, base, room, {key: len(base[key]) for key in free}, worth)
+
+        def value(answer: _Allocations) -> float:
+            return sum(worth[key] * _gained(job, answer[key], base[key]) for key, job in free.items())
+
+        best = max(
+            _placed(free, base, room, {key: len(base[key]) for key in free}, worth),
+            _placed(free, base, room, dict.fromkeys(free, 0), worth, _one_by_one(free, room.copy(), worth)),
+            key=value,
+        )
         struck: _Struck = set()
         for _ in range(_ROUNDS if room.left and free else 0):
             wanted = self._replicas(free, base, room, worth, struck)
             placed = _placed(free, base, room, wanted, worth)
-            best = max(best, placed, key=lambda answer: sum(worth[key] * _gained(job, answer[key], base[key]) for key, job in free.items()))
+            best = max(best, placed, key=value)
             missed = {
                 (key, wanted[key])
                 for key, job in free.items()
@@ -190,13 +200,22 @@ def _keeps(job: JobInfo, room: Room, base: list[Key], wanted: int) -> bool:
     return 0 < wanted == len(base) and job.min_replicas <= wanted <= job.max_replicas and room.holds(base, job.resources)
 
 
-def _placed(jobs: Mapping[Key, JobInfo], base: _Allocations, room: Room, wanted: Mapping[Key, int], worth: Mapping[Key, float]) -> _Allocations:
+def _placed(
+    jobs: Mapping[Key, JobInfo],
+    base: _Allocations,
+    room: Room,
+    wanted: Mapping[Key, int],
+    worth: Mapping[Key, float],
+    begin: Mapping[Key, list[Key]] | None = None,
+) -> _Allocations:
     """Place so many replicas of every job: what stays first, then the largest; then what is left is given where it gains most.
 
-    A job for which there is no room gets the number of replicas, and so the nodes, that serve it best of those that fit.
+    A job for which there is no room gets the number of replicas, and so the nodes, that serve it best of those that fit. What `begin` gives is placed already.
     """
     room = room.copy()
-    placed: _Allocations = {key: [] for key in jobs}
+    placed: _Allocations = {key: list((begin or {}).get(key, ())) for key in jobs}
+    for key, held in placed.items():
+        room.take(held, jobs[key].resources)
     for key, job in jobs.items():
         if _keeps(job, room, base[key], wanted[key]) and _speedup(job, base[key]) >= (1 - RESTART_PENALTY) * _hoped(job, room, wanted[key]):
             placed[key] = base[key]
@@ -212,6 +231,37 @@ def _placed(jobs: Mapping[Key, JobInfo], base: _Allocations, room: Room, wanted:
         room.take(placed[key], job.resources)
     _fill(jobs, base, room, placed, worth)
     return placed
+
+
+def _one_by_one(jobs: Mapping[Key, JobInfo], room: Room, worth: Mapping[Key, float]) -> _Allocations:
+    """Give one replica after the other where it gains most, a job's first ones together on one node; nothing where that is too much to try."""
+    held: _Allocations = {key: [] for key in jobs}
+    slots = sum(max((room.fitting(node, job.resources) for job in jobs.values()), default=0) for node in room.left)
+    if slots * len(jobs) * len(room.left) > _MOST_TRIES:
+        return held
+    while True:
+        best_gain, best_key, best_node, best_step = 1e-12, None, None, 0
+        for key, job in jobs.items():
+            step = 1 if held[key] else max(1, job.min_replicas)
+            if len(held[key]) + step > job.max_replicas:
+                continue
+            now = _speedup(job, held[key])
+            room.give(held[key], job.resources)
+            tried: set[int] = set()
+            for node in room.left:
+                more = [*held[key], *[node] * step]
+                if len(set(more)) not in tried and room.holds(more, job.resources):
+                    tried.add(len(set(more)))
+                    gain = worth[key] * (_speedup(job, more) - now)
+                    if gain > best_gain:
+                        best_gain, best_key, best_node, best_step = gain, key, node, step
+            room.take(held[key], job.resources)
+        if best_key is None:
+            return held
+        room.take([best_node] * best_step, jobs[best_key].resources)
+        held[best_key] += [best_node] * best_step
+        if len(set(held[best_key])) > 1:
+            room.distributed |= set(held[best_key])
 
 
 def _fill(jobs: Mapping[Key, JobInfo], base: _Allocations, room: Room, placed: _Allocations, worth: Mapping[Key, float]) -> None:
