@@ -113,7 +113,7 @@ def _score(program: Program, choice: Choice, service: _Floats, way: _Indices) ->
     """Return the tiers at the final services; the spare itself does not count towards guarantees."""
     plain = program.score(choice)
     runs, cells = program.runs(choice), choice[choice >= 0]
-    value = float((program.worth * service - np.where(runs, 0.0, program.wait_ms) * program.per_ms).sum())
+    value = float((program.utility.at(np.arange(program.n_jobs), service) - np.where(runs, 0.0, program.wait_ms) * program.per_ms).sum())
     value -= float((program.per_ms[program.cell_job[cells]] * program.cell_ms[cells]).sum())
     shortfall = plain.shortfall
     if shortfall > 0:

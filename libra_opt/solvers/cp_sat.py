@@ -357,7 +357,7 @@ class _Search:
 
     def _value(self) -> _Terms:
         program = self.program
-        levels = program.worth[program.bundles.job] * program.bundles.service
+        levels = program.gain
         cells = -program.per_ms[program.cell_job] * program.cell_ms
         return self._weights(levels, cells, -program.per_ms * program.wait_ms)
 

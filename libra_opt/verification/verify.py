@@ -7,7 +7,8 @@ from libra_opt.verification import moves, rules
 from libra_opt.verification.ahead import looked_ahead
 from libra_opt.verification.certificate import certified
 from libra_opt.verification.least import asked_amounts, released
-from libra_opt.verification.objective import count, worths
+from libra_opt.verification.objective import count
+from libra_opt.verification.policies import valued
 from libra_opt.verification.reading import read
 from libra_opt.verification.report import Report
 from libra_opt.verification.service import measure
@@ -36,8 +37,9 @@ def verify(state: State, plan: Plan) -> Report:
     asked = asked_amounts(reading, measured)
     used = usage(reading, range(len(reading.ledger.jobs)))
     charges = moves.charges(reading)
-    worth = worths(reading)
-    counted = count(reading, measured, asked, charges, worth)
+    policy = valued(reading)
+    worth = policy.worth
+    counted = count(reading, measured, asked, charges, policy)
     broken = chain(
         reading.broken,
         moves.actions(reading),
