@@ -15,6 +15,11 @@ Objective = Literal[
     "proportional_fairness",
     "on_time",
     "least_completion_time",
+    "max_min",
+    "drf",
+    "finish_time_fairness",
+    "makespan",
+    "fifo_backfill",
 ]
 ForecastMethod = Literal[
     "auto", "last_value", "ewma", "ewma_reset", "seasonal_naive", "holt_winters", "quantile_tracking", "own_step", "auto_ets", "auto_theta"

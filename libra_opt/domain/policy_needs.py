@@ -9,8 +9,16 @@ from libra_opt.domain.options import Objective, Options
 
 __all__ = ["policy_needs"]
 
+_LEFT: Final = "state the seconds of full service that are left"
+_SINCE: Final = "state when it was submitted, in seconds on the clock of period.start"
+
+_DIVIDES: Final = frozenset(("max_min", "drf", "finish_time_fairness", "makespan", "fifo_backfill"))
+
 _OF_EVERY_JOB: Final[dict[Objective, dict[str, str]]] = {
-    "least_completion_time": {"remaining": "state the seconds of full service that are left"},
+    "least_completion_time": {"remaining": _LEFT},
+    "makespan": {"remaining": _LEFT},
+    "finish_time_fairness": {"submitted": _SINCE, "remaining": _LEFT},
+    "fifo_backfill": {"submitted": _SINCE},
 }
 """Fields without which a job cannot be valued, and what to do about one that lacks them."""
 
@@ -22,6 +30,8 @@ def policy_needs(options: Options, jobs: Sequence[Job]) -> Iterator[tuple[Locati
         return
     if options.lookahead > 1:
         yield ("options", "lookahead"), f"is {options.lookahead}, but only weighted_throughput looks ahead; take 1 with objective {objective}"
+    if objective in _DIVIDES and options.backend not in ("auto", "cp_sat"):
+        yield ("options", "backend"), f"is {options.backend}, which cannot divide as objective {objective} asks; take auto or cp_sat"
     for field, remedy in _OF_EVERY_JOB.get(objective, {}).items():
         for j, job in enumerate(jobs):
             if getattr(job, field) is None:

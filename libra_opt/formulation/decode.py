@@ -28,10 +28,13 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Decoded:
-    """What a choice means outside the program: planned jobs in the order of the state, the tiers they reach, and shares of capacity in use."""
+    """What a choice means outside the program: planned jobs in the order of the state, the tiers they reach, the service of every job in
+    canonical order, and shares of capacity in use.
+    """
 
     jobs: tuple[PlannedJob, ...]
     score: Score
+    service: _Floats
     utilisation: dict[str, dict[str, float]]
 
 
@@ -62,7 +65,7 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice, value
         for j, action, share, (begin, end), reason in zip(order, actions, service.tolist(), pairwise(first), reasons, strict=True)
     ]
     score = _score(program, choice, service, way)
-    return Decoded(tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist())), score, _utilisation(ledger, pool, amount))
+    return Decoded(tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist())), score, service, _utilisation(ledger, pool, amount))
 
 
 def _without_empty_admissions(program: Program, choice: Choice) -> Choice:

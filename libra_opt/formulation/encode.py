@@ -16,7 +16,7 @@ from libra_opt.formulation.tables import Tables, tabulate
 from libra_opt.formulation.utility import Utility
 from libra_opt.formulation.ways import Ways, placements
 
-__all__ = ["encode", "refine", "revalue"]
+__all__ = ["bent", "encode", "refine", "revalue", "unbent"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -65,7 +65,7 @@ def refine(program: Program, window: Window) -> Program:
     """Return the same program on a grid that is fine inside `window`."""
     bends = _with_steps(program.utility, window)
     bundles = enumerate_bundles(program.tables, program.curves, program.ways, _MOST_CELLS, window, bends)
-    policy = Valuation(program.utility, program.stake, program.size)
+    policy = Valuation(program.utility, program.stake, program.size, program.fairness)
     return _program(program.tables, program.curves, program.ways, program.limits, policy, program.per_ms, bundles)
 
 
@@ -76,6 +76,19 @@ def _with_steps(utility: Utility, window: Window) -> tuple[_Indices, _Floats]:
     low, high = np.maximum(window.low[curved], _LEAST_STEP * window.high[curved]), window.high[curved]
     steps = low[:, None] * (high / low)[:, None] ** (np.arange(1, _STEPS + 1) / _STEPS) * (1 - _JUST_BELOW)
     return np.append(job, np.repeat(curved, _STEPS)), np.append(service, steps.ravel())
+
+
+def bent(program: Program, utility: Utility, per_ms: _Floats) -> Program:
+    """Return a program of the same jobs with another value of service and of moves, on a coarse grid that has a level wherever the first bends."""
+    bundles = enumerate_bundles(program.tables, program.curves, program.ways, _MOST_CELLS, None, utility.bends)
+    policy = Valuation(utility, utility.worth, program.size)
+    return _program(program.tables, program.curves, program.ways, program.limits, policy, per_ms, bundles)
+
+
+def unbent(bent_program: Program, program: Program) -> Program:
+    """Return a program as `bent` made it, on whichever grid, with the values of `program` again."""
+    valued_again = revalue(bent_program, program.utility)
+    return replace(valued_again, per_ms=program.per_ms, lost=program.lost, size=program.size, stake=program.stake, fairness=program.fairness)
 
 
 def revalue(program: Program, utility: Utility) -> Program:
@@ -113,6 +126,7 @@ def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRo
         scale=scale,
         is_rounded=is_rounded,
         is_original=True,
+        fairness=policy.fairness,
     )
     freeze(program)
     return program

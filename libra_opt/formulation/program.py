@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from libra_opt.formulation.bundles import Bundles
 from libra_opt.formulation.curves import ServiceCurves
+from libra_opt.formulation.fairness import Fairness
 from libra_opt.formulation.shared import SharedRows
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.utility import Utility
@@ -127,6 +128,8 @@ class Program:
         Per resource, whether amounts were rounded in counting; then plans are sound, but bounds taken from `amount` are not, shape ``(n_resources,)``.
     is_original
         Whether the shared rows are those of the state, not what some jobs leave of them.
+    fairness
+        What is divided fairly before value counts, or None; of the whole program only.
     """
 
     tables: Tables
@@ -152,6 +155,7 @@ class Program:
     scale: npt.NDArray[np.int64]
     is_rounded: npt.NDArray[np.bool_]
     is_original: bool
+    fairness: Fairness | None = None
 
     @property
     def n_jobs(self) -> int:

@@ -105,6 +105,7 @@ def restrict(program: Program, jobs: _Indices, levels: _Flags, fixed: Usage | No
         ),
         shared=program.shared if fixed is None else _left(program.shared, fixed),
         is_original=False,
+        fairness=None,
         utility=program.utility.take(jobs),
         gain=program.gain[kept_levels],
         most_gain=program.most_gain[kept_levels],

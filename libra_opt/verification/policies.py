@@ -96,4 +96,9 @@ _POLICIES: Final[Mapping[Objective, Callable[[Reading], Valued]]] = {
     "proportional_fairness": _proportional_fairness,
     "on_time": _on_time,
     "least_completion_time": _least_completion_time,
+    "max_min": _weighted_throughput,
+    "drf": _weighted_throughput,
+    "finish_time_fairness": _weighted_throughput,
+    "makespan": _weighted_throughput,
+    "fifo_backfill": _weighted_throughput,
 }

@@ -6,6 +6,7 @@ from libra_opt.domain import Plan, State
 from libra_opt.verification import moves, rules
 from libra_opt.verification.ahead import looked_ahead
 from libra_opt.verification.certificate import certified
+from libra_opt.verification.fairness import divide
 from libra_opt.verification.least import asked_amounts, released
 from libra_opt.verification.objective import count
 from libra_opt.verification.policies import valued
@@ -55,7 +56,7 @@ def verify(state: State, plan: Plan) -> Report:
         moves.budget(reading, used, charges),
         moves.protection(reading, worth),
         released(reading, asked),
-        certified(reading, counted),
+        certified(reading, counted, divide(reading, measured)),
         looked_ahead(reading, measured, charges, worth),
     )
     return Report(tuple(broken), counted.tiers)

@@ -14,7 +14,7 @@ from tests.policies.brute import Outcome, TooLargeError, best
 from tests.strategies import states
 
 Gain = Callable[[State, int, float], float]
-EXAMPLES = 20
+EXAMPLES = 12
 
 
 def important(state: State, j: int) -> float:

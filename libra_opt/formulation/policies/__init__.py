@@ -9,6 +9,7 @@ from typing import Final
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.options import Objective
 from libra_opt.domain.state import State
+from libra_opt.formulation.policies.fair import drf, fifo_backfill, finish_time_fairness, makespan, max_min
 from libra_opt.formulation.policies.least_completion_time import least_completion_time
 from libra_opt.formulation.policies.on_time import on_time
 from libra_opt.formulation.policies.proportional_fairness import proportional_fairness
@@ -30,6 +31,11 @@ _POLICIES: Final[Mapping[Objective, Callable[[State, Ledger, Tables], Valuation]
     "proportional_fairness": proportional_fairness,
     "on_time": on_time,
     "least_completion_time": least_completion_time,
+    "max_min": max_min,
+    "drf": drf,
+    "finish_time_fairness": finish_time_fairness,
+    "makespan": makespan,
+    "fifo_backfill": fifo_backfill,
 }
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.domain.state import State
+from libra_opt.formulation.fairness import Fairness
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.utility import Utility
 
-__all__ = ["Valuation", "importance", "valuation"]
+__all__ = ["Valuation", "dominant_demand", "importance", "valuation"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -28,16 +29,19 @@ class Valuation:
     size
         How much of the whole each job stands for when a sample is drawn, shape ``(n_jobs,)``: jobs that matter for what is gained, and jobs that matter for
         what is used.
+    fairness
+        What is divided fairly before value counts, or None.
     """
 
     utility: Utility
     charge: _Floats
     size: _Floats
+    fairness: Fairness | None = None
 
 
-def valuation(tables: Tables, utility: Utility, charge: _Floats) -> Valuation:
+def valuation(tables: Tables, utility: Utility, charge: _Floats, fairness: Fairness | None = None) -> Valuation:
     """Return the valuation in which a job stands for its share of the worth and of what all demand, alike."""
-    return Valuation(utility, charge, _share(utility.worth) + _share(_dominant_demand(tables)))
+    return Valuation(utility, charge, _share(utility.worth) + _share(dominant_demand(tables)), fairness)
 
 
 def _share(part: _Floats) -> _Floats:
@@ -45,7 +49,7 @@ def _share(part: _Floats) -> _Floats:
     return part / whole if whole > 0 else part
 
 
-def _dominant_demand(tables: Tables) -> _Floats:
+def dominant_demand(tables: Tables) -> _Floats:
     """Return the largest share of the cluster that each job demands of any resource, shape ``(n_jobs,)``."""
     total = tables.capacity.sum(axis=0, dtype=np.float64)
     present = total > 0
