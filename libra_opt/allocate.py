@@ -56,6 +56,7 @@ def allocate(state: State) -> Plan:
     from libra_opt.forecast import describe, forecast  # noqa: PLC0415 - numpy and the solvers are paid for by calls, not by imports
     from libra_opt.formulation.decode import decode  # noqa: PLC0415
     from libra_opt.formulation.encode import encode  # noqa: PLC0415
+    from libra_opt.formulation.lateness import lateness_told  # noqa: PLC0415
     from libra_opt.formulation.shadow import shadow_prices  # noqa: PLC0415
     from libra_opt.lookahead import look_ahead, write_ahead  # noqa: PLC0415
     from libra_opt.solvers import solve, value_levels  # noqa: PLC0415
@@ -71,16 +72,17 @@ def allocate(state: State) -> Plan:
         priced = value_levels(solution)
         decoded = decode(state, ledger, solution.program, outlook.choice if outlook else solution.choice, priced.valued if priced else None)
         ahead = write_ahead(state, ledger, outlook, decoded.jobs) if outlook else None
+        jobs, late = lateness_told(state, ahead.jobs if ahead else decoded.jobs)
         plan = Plan(
             state_digest=state.digest,
             period=state.period,
-            jobs=ahead.jobs if ahead else decoded.jobs,
+            jobs=jobs,
             certificate=_certify(decoded, solution, state.options, ahead.horizon if ahead else None, priced.bound if priced else None),
             utilisation=decoded.utilisation,
             prices=shadow_prices(ledger, solution.program, solution.prices) if solution.prices else (),
             forecast=describe(state, expected),
             ahead=ahead.periods if ahead else (),
-            warnings=(*ledger.warnings, *([told] if told else []), *faults),
+            warnings=(*ledger.warnings, *late, *([told] if told else []), *faults),
         )
         report = verify(state, plan)
         if report.holds:

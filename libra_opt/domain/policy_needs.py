@@ -7,12 +7,13 @@ from libra_opt.domain.faults import Location
 from libra_opt.domain.job import Job
 from libra_opt.domain.options import Objective, Options
 
-__all__ = ["policy_needs"]
+__all__ = ["DIVIDES", "policy_needs"]
 
 _LEFT: Final = "state the seconds of full service that are left"
 _SINCE: Final = "state when it was submitted, in seconds on the clock of period.start"
 
-_DIVIDES: Final = frozenset(("max_min", "drf", "finish_time_fairness", "makespan", "fifo_backfill"))
+DIVIDES: Final = frozenset(("max_min", "drf", "finish_time_fairness", "makespan", "fifo_backfill"))
+"""Objectives that divide fairly, or in an order, before value counts: more than a column of values."""
 
 _OF_EVERY_JOB: Final[dict[Objective, dict[str, str]]] = {
     "least_completion_time": {"remaining": _LEFT},
@@ -30,7 +31,7 @@ def policy_needs(options: Options, jobs: Sequence[Job]) -> Iterator[tuple[Locati
         return
     if options.lookahead > 1:
         yield ("options", "lookahead"), f"is {options.lookahead}, but only weighted_throughput looks ahead; take 1 with objective {objective}"
-    if objective in _DIVIDES and options.backend not in ("auto", "cp_sat"):
+    if objective in DIVIDES and options.backend not in ("auto", "cp_sat"):
         yield ("options", "backend"), f"is {options.backend}, which cannot divide as objective {objective} asks; take auto or cp_sat"
     for field, remedy in _OF_EVERY_JOB.get(objective, {}).items():
         for j, job in enumerate(jobs):

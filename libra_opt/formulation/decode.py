@@ -28,8 +28,18 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Decoded:
-    """What a choice means outside the program: planned jobs in the order of the state, the tiers they reach, the service of every job in
-    canonical order, and shares of capacity in use.
+    """What a choice means outside the program.
+
+    Attributes
+    ----------
+    jobs
+        In the order of the state.
+    score
+        The tiers they reach.
+    service
+        Of every job, in canonical order, shape ``(n_jobs,)``.
+    utilisation
+        Shares of capacity in use, by pool and resource.
     """
 
     jobs: tuple[PlannedJob, ...]

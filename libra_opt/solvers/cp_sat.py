@@ -273,7 +273,8 @@ class _Search:
             self.model.add(level == self.module.LinearExpr.weighted_sum([self.level_var[row] for row in rows], whole[rows].tolist()))
             levels.append(level)
         if fairness.is_ordered:
-            return all([self._raise(level) for level in levels])
+            proven = [self._raise(level) for level in levels]
+            return all(proven)
         is_proven, top = True, max(most, default=0)
         for k in range(1, len(levels) + 1):
             border = self.model.new_int_var(0, top, "")

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.domain.options import Options
-from libra_opt.formulation.encode import bent, refine, unbent
 from libra_opt.formulation.bundles import Window
+from libra_opt.formulation.encode import bent, refine, unbent
 from libra_opt.formulation.fairness import Fairness
 from libra_opt.formulation.program import Choice, Program
 from libra_opt.formulation.utility import Utility

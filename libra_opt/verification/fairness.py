@@ -1,4 +1,4 @@
-"""What a policy that divides fairly reaches, from the prose of `models/policies.md`: how many have nothing, and the least level of those that could use more."""
+"""What a policy that divides fairly reaches, from the prose of `models/policies.md`: how many have nothing, and how low the others are."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
