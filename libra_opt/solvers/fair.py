@@ -23,7 +23,7 @@ from libra_opt.solvers.greedy import greedy_choice, settle
 from libra_opt.solvers.lagrangian import price_out
 from libra_opt.solvers.prices import dual_prices
 from libra_opt.solvers.residual import Residual
-from libra_opt.solvers.solution import Bounds, Divided, Solution
+from libra_opt.solvers.solution import Bounds, Divided, Limits, Solution
 
 __all__ = ["solve"]
 
@@ -32,13 +32,13 @@ _Floats = npt.NDArray[np.float64]
 _MOST_ITEMS, _MOST_CELLS = 24, 4_000
 """Up to so many items and cells of a whole grid the division is exact; `cp_sat` takes any whole grid with so many items."""
 
-_STEPS, _LEAST_LEVEL = 8, 1e-3
+_STEPS, _LEAST_LEVEL = 5, 1e-3
 """Steps of the search for a common level, and where it begins, relative to the highest level there is."""
 
 _KEPT = 0.998
 """A level is common when the relaxation brings all but this share of those that it can serve at all up to it."""
 
-_NEAR, _EFFORT = 0.01, 0.1
+_NEAR, _EFFORT = 0.02, 0.02
 """Gap and effort of the solve that brings jobs to the level: what it leaves open is far less than what the level itself does."""
 
 _BESIDE = 0.05
@@ -50,18 +50,18 @@ def solve(program: Program, options: Options) -> Solution:
     fairness = program.fairness
     if fairness is None:
         raise TypeError("a program without items to divide among")
-    start = greedy_choice(program)
     if not program.n_cells or options.effort == 0 or options.backend == "greedy":
+        start = greedy_choice(program)
         return Solution(program, start, program.score(start), Bounds(0.0, 0.0, 0.0, program.most_value), options.backend, "effort", is_fallback=True)
     n_items = max(fairness.n_items, fairness.then.n_items if fairness.then else 0)
     is_small = program.bundles.is_whole and (program.n_cells <= _MOST_CELLS or options.backend == "cp_sat")
     if is_small and n_items <= _MOST_ITEMS:
-        return _exactly(program, fairness, start, options)
+        return _exactly(program, fairness, options)
     return _in_order(program, fairness, options) if fairness.is_ordered else _by_level(program, fairness, options)
 
 
-def _exactly(program: Program, fairness: Fairness, start: Choice, options: Options) -> Solution:
-    outcome, is_proven = cp_sat.search_fair(program, start, fairness, options.effort, options.seed)
+def _exactly(program: Program, fairness: Fairness, options: Options) -> Solution:
+    outcome, is_proven = cp_sat.search_fair(program, greedy_choice(program), fairness, options.effort, options.seed)
     choice = settle(program, outcome.choice) if outcome.hit_limit else outcome.choice
     limit: Literal["effort"] | None = "effort" if outcome.hit_limit else None
     bounds = outcome.bounds if is_proven else replace(outcome.bounds, value=program.most_value)
@@ -133,7 +133,11 @@ def _up_to(jobs: Fairness, counts: npt.NDArray[np.bool_], level: float, beside: 
 
 
 def _in_order(program: Program, fairness: Fairness, options: Options) -> Solution:
-    """Let protected jobs in first, then serve items one after the other as well as what is left allows."""
+    """Let protected jobs in first, then serve items one after the other as well as what is left allows.
+
+    Where that spends more of tiers 1 to 3 than the greedy plan does (it stops what runs now for jobs that came earlier, and the budget of moves is small),
+    the greedy plan is the beginning, and items are raised in their order.
+    """
     del options
     every = np.ones(program.n_jobs)
     fine = program if program.bundles.is_whole else refine(program, Window(0 * every, every, -every))
@@ -147,10 +151,24 @@ def _in_order(program: Program, fairness: Fairness, options: Options) -> Solutio
     for job in order:
         _best(residual, job, int(bundles.first_level[job]), int(bundles.first_level[job + 1]) - 1, cost)
     choice = settle(fine, residual.choice)
+    if Limits.of(fine.score(choice)) != NOTHING_SPENT and _spends_more(fine, choice, safe := greedy_choice(fine)):
+        residual = Residual(fine, safe)
+        for job in order:
+            held = residual.choice[fine.first_stage[job]]
+            low = int(fine.cell_level[held]) + 1 if held >= 0 else int(bundles.first_level[job])
+            _best(residual, job, low, int(bundles.first_level[job + 1]) - 1, cost)
+        choice = settle(fine, residual.choice)
+        choice = safe if _spends_more(fine, choice, safe) else choice
     prices, score = dual_prices(program), fine.score(choice)
     bound = max(score.value, price_out(program, prices, NOTHING_SPENT).bound)
     divided = Divided(0, fairness.top, is_proven=False)
     return Solution(fine, choice, score, Bounds(0.0, 0.0, 0.0, bound), "auto", "effort", prices=prices, divided=divided)
+
+
+def _spends_more(program: Program, choice: Choice, other: Choice) -> bool:
+    """Return whether a choice spends more of tiers 1 to 3 than another, in their order."""
+    one, two = Limits.of(program.score(choice)), Limits.of(program.score(other))
+    return (one.lost, one.over_seconds, one.shortfall) > (two.lost, two.over_seconds, two.shortfall)
 
 
 def _best(residual: Residual, job: int, low: int, high: int, cost: _Floats) -> None:
