@@ -102,9 +102,7 @@ def _looking(options: Options) -> str:
     return f" over {options.lookahead} periods" if options.lookahead > 1 else ""
 
 
-def _certify(
-    decoded: "Decoded", solution: "Solution", options: Options, horizon: Horizon | None, priced_bound: float | None
-) -> Certificate:
+def _certify(decoded: "Decoded", solution: "Solution", options: Options, horizon: Horizon | None, priced_bound: float | None) -> Certificate:
     score = decoded.score
     bounds = _rounded(score, solution.bounds)
     gap = (bounds.value - score.value) / max(abs(bounds.value), abs(score.value), 1e-9)

@@ -93,7 +93,7 @@ def _dominant_shares(reading: Reading) -> list[float]:
     """Return the largest share of the cluster that each job demands of any resource."""
     ledger = reading.ledger
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
-    return [max((sum(ledger.demand[s][r] for s in stages) / total for r, total in enumerate(totals) if total), default=0.0) for stages in ledger.stage_of]
+    return [max((sum(ledger.wish(s)[r] for s in stages) / total for r, total in enumerate(totals) if total), default=0.0) for stages in ledger.stage_of]
 
 
 _LEVELS: Final[Mapping[Objective, Callable[[Reading], _Level]]] = {

@@ -55,7 +55,7 @@ def dominant_demand(tables: Tables) -> _Floats:
     present = total > 0
     if not tables.n_jobs or not present.any():
         return np.zeros(tables.n_jobs)
-    return np.asarray((np.add.reduceat(tables.demand, tables.first_stage[:-1], axis=0)[:, present] / total[present]).max(axis=1))
+    return np.asarray((np.add.reduceat(tables.wish, tables.first_stage[:-1], axis=0)[:, present] / total[present]).max(axis=1))
 
 
 def importance(state: State, tables: Tables) -> _Floats:
