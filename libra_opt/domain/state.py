@@ -7,12 +7,13 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from libra_opt.domain.base import Flag, Natural, Real, Text, Value
+from libra_opt.domain.base import Flag, Natural, Real, Text, Time, Value
 from libra_opt.domain.cluster import Pool, Queue
 from libra_opt.domain.contradictions import Contradictions
 from libra_opt.domain.job import Job
 from libra_opt.domain.ledger import Ledger, enter
 from libra_opt.domain.options import Options
+from libra_opt.domain.policy_needs import policy_needs
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 
 __all__ = ["STATE_FORMAT", "UNSURE", "About", "Period", "State"]
@@ -34,10 +35,18 @@ class Period(Value):
         Its number.
     seconds
         Its length.
+    start
+        When it begins, in seconds on the clock of `submitted` and `deadline`; ``index * seconds`` unless given.
     """
 
     index: Natural = 0
     seconds: Annotated[float, Real(1e-3, 1e9)] = 60
+    start: Time | None = None
+
+    @property
+    def begins(self) -> float:
+        """When it begins, in seconds on the caller's clock."""
+        return self.index * self.seconds if self.start is None else self.start
 
 
 _Texts = Annotated[tuple[Text, ...], Field(max_length=1000, fail_fast=True)]
@@ -135,6 +144,8 @@ class State(Value):
         if not self.resources:
             wrong.add(("resources",), "has no entries; leave it out for the five that are usual", "resources")
         self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong, self.period.index)
+        for loc, message in policy_needs(self.options, self.jobs):
+            wrong.add(loc, message)
         if wrong.found:
             errors = [
                 InitErrorDetails(type=PydanticCustomError("fault", "{message}", {"message": message}), loc=loc, input=None) for loc, message in wrong.found
