@@ -121,6 +121,8 @@ class State(Value):
         if not self.resources:
             wrong.add(("resources",), "has no entries; leave it out for the five that are usual", "resources")
         self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong, self.period.index)
+        if self.options.lookahead > 1 and max(self._ledger.parent, default=-1) >= 0:
+            wrong.add(("options", "lookahead"), "trees of queues are planned one period at a time by this version; leave lookahead out, or every parent")
         if wrong.found:
             errors = [
                 InitErrorDetails(type=PydanticCustomError("fault", "{message}", {"message": message}), loc=loc, input=None) for loc, message in wrong.found

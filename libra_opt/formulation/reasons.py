@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Action, Reason
+from libra_opt.domain.queue_tree import way_up
 from libra_opt.domain.trusted import trusted
 from libra_opt.formulation.program import Choice, Program, Usage
 from libra_opt.formulation.runs import first_least, spans
@@ -93,9 +94,8 @@ def _held_down(outcome: _Outcome, jobs: _Indices, shares: Sequence[str]) -> Iter
     """Say why jobs that run are not served better."""
     ledger, program = outcome.ledger, outcome.program
     capped = program.shared.ceiling <= outcome.usage.queue
-    at_ceiling = {
-        q: f"queue {ledger.queues[q]!r} is at its ceiling of {', '.join(_names(ledger, capped[q]))}" for q in np.flatnonzero(capped.any(axis=1)).tolist()
-    }
+    named = {q: f"queue {ledger.queues[q]!r} is at its ceiling of {', '.join(_names(ledger, capped[q]))}" for q in np.flatnonzero(capped.any(axis=1)).tolist()}
+    at_ceiling = {q: named[above] for q in range(len(ledger.queues)) for above in reversed(way_up(ledger.parent, q)) if above in named}
     known: dict[tuple[int, ...], str] = {(): ""}
     for job, queue, rows in zip(jobs.tolist(), program.queue[jobs].tolist(), _full_rows(outcome, jobs), strict=True):
         full = known.get(rows)
@@ -151,8 +151,7 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Sentence]:
     cell = easiest[first_least(-short[easiest], first_slot)]
     least = np.minimum.reduceat(program.amount[cells], first_cell, axis=0) if len(cells) else program.amount[cells]
     asked = np.add.reduceat(least, first_slot, axis=0) if len(jobs) else least
-    queue = program.queue[jobs]
-    over = outcome.usage.queue[queue] + asked > program.shared.ceiling[queue]
+    over = _first_over(outcome, program.queue[jobs], asked)
     pieces = _lacking(outcome, cells[cell], missing[cell] > 0)
     protected = (program.lost[jobs] > 0).tolist()
     for i, (job, is_protected, lacking, k) in enumerate(zip(jobs.tolist(), protected, pieces, pool[cell].tolist(), strict=True)):
@@ -160,10 +159,22 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Sentence]:
         if lacking:
             code = "shed" if is_protected else "evicted" if outcome.actions[job] == "evict" else "no_room"
             yield code, f"{did}: needs at least {lacking} in {ledger.pools[k]}, which others use better"
-        elif over[i].any():
-            yield "queue_ceiling", f"{did}: queue {ledger.queues[queue[i]]!r} would pass its ceiling of {', '.join(_names(ledger, over[i]))}"
+        elif over[i] >= 0:
+            passed = outcome.usage.queue[over[i]] + asked[i] > program.shared.ceiling[over[i]]
+            yield "queue_ceiling", f"{did}: queue {ledger.queues[over[i]]!r} would pass its ceiling of {', '.join(_names(ledger, passed))}"
         else:
             yield "no_gain", f"{did}: it would fit, but what is left is reserved for a queue's guarantee, or running it adds no value"
+
+
+def _first_over(outcome: _Outcome, queue: _Indices, asked: _Floats) -> _Indices:
+    """Return the lowest queue on each job's way up that would pass its ceiling by so much more, -1 where none would, shape ``(n,)``."""
+    shared = outcome.program.shared
+    parent, first, at = shared.forest.parent, np.full(len(queue), -1, dtype=np.intp), queue
+    for _ in range(len(shared.forest.layers) + 1):
+        over = (outcome.usage.queue[at] + asked > shared.ceiling[at]).any(axis=1)
+        first = np.where((first < 0) & over, at, first)
+        at = parent[at]
+    return first
 
 
 def _lacking(outcome: _Outcome, cells: _Indices, is_short: _Flags) -> Iterator[str]:

@@ -77,7 +77,7 @@ def cell_cost(program: Program, prices: Prices, per_ms: _Floats, *, is_sure: boo
         Count what is surely used, as a bound must, and not what is used; where a price is below zero all that is used counts anyway.
     """
     cost = per_ms[program.cell_job] * program.cell_ms
-    net = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, prices.pool.shape[1])
+    net = (prices.pool[:, None, :] + prices.of_queues(program.shared)[None, :, :]).reshape(-1, prices.pool.shape[1])
     parts = [(program.surely if is_sure else program.amount, np.maximum(0.0, net)), (program.amount, np.minimum(0.0, net))]
     for used, price in parts:
         if price.any():
@@ -90,9 +90,10 @@ def cell_cost(program: Program, prices: Prices, per_ms: _Floats, *, is_sure: boo
 def _limits_value(program: Program, prices: Prices, limits: Limits) -> float:
     shared = program.shared
     finite = np.isfinite(shared.ceiling)
-    total = float((prices.pool * shared.capacity).sum()) + float((prices.ceiling[finite] * shared.ceiling[finite]).sum())
-    total += float((prices.reserve * shared.reserved).sum())
-    total += float((np.maximum(0.0, shared.total - shared.reserved.sum(axis=0)) * prices.reserve.max(axis=0, initial=0.0)).sum())
+    total = float((prices.pool * shared.capacity).sum()) + float((prices.ceiling[finite] * shared.net_ceiling[finite]).sum())
+    reserve = shared.forest.raised(prices.reserve, prices.ceiling)
+    total += float((reserve * shared.net_reserved).sum())
+    total += float((np.maximum(0.0, shared.unreserved) * reserve[shared.forest.roots].max(axis=0, initial=0.0)).sum())
     total -= float((prices.guarantee * shared.floor).sum())
     total += limits.shortfall * float((prices.guarantee * shared.nominal).max(initial=0.0))
     if prices.ms > 0:

@@ -1,7 +1,7 @@
 """The master program: which columns to take, as a linear program over the shared rows.
 
 Dantzig and Wolfe's master (1960) with one convexity row per job. Tiers 1 to 3 enter the objective with penalties, as in `relaxation`; reserves (R10) are
-parts of the total that queues divide among them.
+parts of the total that queues divide among them, in a tree level by level.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from libra_opt.formulation.forest import Forest
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.columns import Columns
 from libra_opt.solvers.highs import Guess, Linear
@@ -83,18 +84,26 @@ def master(columns: Columns, most: Prices | None = None) -> Master:
     share_row = np.tile(queue, n_reserves) + np.repeat(np.arange(n_reserves) * n_queues, n)
     shares = sparse.csc_array((columns.held[:, reserving].ravel(order="F"), (share_row, np.tile(np.arange(n), n_reserves))), shape=(n_reserves * n_queues, n))
     convexity = sparse.csc_array((np.ones(n), (columns.job, np.arange(n))), shape=(n_jobs, n))
-    main = sparse.vstack([sparse.csc_array(columns.use.T), shares, sparse.csc_array((n_reserves, n)), convexity])
+    use, forest = columns.use, shared.forest
+    booked = rows.of("ceiling")
+    booked = booked[shared.is_reserving[rows.index[booked, 1]]] if not forest.is_flat else booked[:0]
+    if len(booked):
+        use = use.copy()
+        use[:, booked] = columns.held[:, rows.index[booked, 1]] * (queue[:, None] == rows.index[booked, 0])
+    main = sparse.vstack([sparse.csc_array(use.T), shares, sparse.csc_array((n_reserves, n)), convexity])
     nominal = shared.nominal[rows.index[guarantee, 0], rows.index[guarantee, 1]]
     short = _column_block((n_rows + n_reserves * (n_queues + 1) + n_jobs, len(guarantee)), guarantee, np.arange(len(guarantee)), -nominal)
     unit = max(1000.0, shared.budget_ms) if len(budget) else 1.0
     over = _column_block((short.shape[0], len(budget)), budget, np.arange(len(budget)), np.full(len(budget), -unit))
     whole = np.maximum(1.0, shared.total[reserving])
     part = np.arange(n_reserves * n_queues)
+    taken_from, taken = _taken_from(forest, columns, booked, reserving)
     parts = _column_block((short.shape[0], len(part)), n_rows + part, part, -np.repeat(whole, n_queues)) + _column_block(
-        (short.shape[0], len(part)), n_rows + len(part) + part // max(1, n_queues), part, np.repeat(whole, n_queues)
+        (short.shape[0], len(part)), taken_from, taken, np.repeat(whole, n_queues)[taken]
     )
-    reserved = shared.reserved[:, reserving]
-    high = np.concatenate([rows.high, reserved.T.ravel(), shared.total[reserving] - reserved.sum(axis=0), np.ones(n_jobs)])
+    most_used = rows.high.copy()
+    most_used[booked] = shared.net_ceiling[rows.index[booked, 0], rows.index[booked, 1]]
+    high = np.concatenate([most_used, shared.net_reserved[:, reserving].T.ravel(), shared.unreserved[reserving], np.ones(n_jobs)])
     low = np.concatenate([np.full(len(high) - n_jobs, -np.inf), np.ones(n_jobs)])
     lost = np.where(columns.lost > 0, penalty.lost * columns.lost, 0.0)
     for_short, for_ms = np.full(len(guarantee), penalty.shortfall), penalty.ms
@@ -105,6 +114,27 @@ def master(columns: Columns, most: Prices | None = None) -> Master:
     upper = np.concatenate([np.ones(n + len(guarantee)), np.full(len(budget), np.inf), np.ones(len(part))])
     matrix = sparse.hstack([main, short, over, parts]).tocsc()
     return Master(columns, Linear(gain, matrix, low, high, upper), reserving)
+
+
+def _taken_from(forest: Forest, columns: Columns, booked: _Indices, reserving: _Indices) -> tuple[_Indices, _Indices]:
+    """Return the rows that parts are taken from, and the parts: of a root the cluster's, of another queue the part and the ceiling of the queue above it.
+
+    Parameters
+    ----------
+    booked
+        Rows of the ceilings that parts count against.
+    """
+    n_queues, n_rows = len(forest.parent), len(columns.rows.high)
+    part = np.arange(len(reserving) * n_queues)
+    if forest.is_flat:
+        return n_rows + len(part) + part // max(1, n_queues), part
+    which, queue = part // n_queues, part % n_queues
+    is_root = forest.parent[queue] == n_queues - 1
+    row = np.where(is_root, n_rows + len(part) + which, n_rows + which * n_queues + forest.parent[queue])
+    ceiling_of = np.full((n_queues, len(columns.program.shared.total)), -1, dtype=np.intp)
+    ceiling_of[columns.rows.index[booked, 0], columns.rows.index[booked, 1]] = booked
+    capped = np.flatnonzero(~is_root & (ceiling_of[forest.parent[queue], reserving[which]] >= 0))
+    return np.append(row, ceiling_of[forest.parent[queue[capped]], reserving[which[capped]]]), np.append(part, capped)
 
 
 def _column_block(shape: tuple[int, int], row: _Indices, column: _Indices, value: _Floats) -> sparse.csc_array:
