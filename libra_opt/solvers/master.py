@@ -59,7 +59,8 @@ class Master:
         """Return where to begin if the optimum is thought to be near prices: of every job the best column at them."""
         columns, linear = self.columns, self.linear
         n, reserve = len(columns.job), prices.reserve[:, self.reserving]
-        shared = [columns.rows.prices(prices), reserve.T.ravel(), reserve.max(axis=0, initial=0.0)]
+        roots = columns.program.shared.forest.roots
+        shared = [columns.rows.prices(prices), reserve.T.ravel(), reserve[roots].max(axis=0, initial=0.0)]
         duals = np.concatenate([*shared, np.zeros(columns.program.n_jobs)])
         reduced = (linear.gain - linear.matrix.T @ duals)[:n]
         return Guess(duals, np.lexsort((-reduced, columns.job))[columns.first[:-1]])

@@ -92,7 +92,7 @@ class Unknowns:
     def point(self, prices: Prices) -> _Floats:
         """Return the unknowns that stand for prices, as near as the bounds allow."""
         reserve = prices.reserve[:, self.reserving]
-        top = reserve.max(axis=0, initial=0.0)
+        top = reserve[self.shared.forest.roots].max(axis=0, initial=0.0)
         whole = self.above(prices, top)
         parts = [
             prices.pool[self.pool] / self.pool_unit,
