@@ -35,7 +35,8 @@ def holds(shared: rules._Shared, use: list[list[int]]) -> bool:
     everything = range(ledger.n_resources)
     under = all(shared._held(q, r, use) <= ledger.ceiling[q][r] for q in range(len(ledger.queues)) for r in everything)
     booked = (sum(shared._booked(q, r, use) for q in shared._below(-1)) + use[-1][r] for r in everything)
-    return under and all(amount <= total for amount, total, limited in zip(booked, shared.total, shared.lending_is_limited, strict=True) if limited)
+    reserving = [any(row[r] for row in shared.reserved) for r in everything]  # where a cluster without capacity cuts all reserves, R1 says the rest
+    return under and all(amount <= total for amount, total, limited in zip(booked, shared.total, reserving, strict=True) if limited)
 
 
 def test_what_fits_is_what_the_rules_allow(record_property) -> None:
