@@ -112,16 +112,11 @@ def test_a_queue_that_adds_nothing_changes_no_tier(state: State) -> None:
         assert [tier.objective for tier in above.certificate.tiers] == pytest.approx([tier.objective for tier in plain.certificate.tiers], rel=1e-6)
 
 
-@pytest.mark.parametrize(("n_jobs", "seed", "limits"), [(150, 5, 0.5), (400, 6, 0.3)])
-def test_larger_trees_are_planned_and_bounded(n_jobs: int, seed: int, limits: float) -> None:
+@pytest.mark.parametrize(("n_jobs", "seed", "limits", "gap"), [(150, 5, 0.5, 0.06), (500, 6, 0.3, 0.005)])
+def test_larger_trees_are_planned_and_bounded(n_jobs: int, seed: int, limits: float, gap: float) -> None:
     state = large_tree(n_jobs, seed, limits=limits)
-    plan = allocate(state)
-    assert verify(state, read_plan(write(plan))).broken == ()
-    certificate = plan.certificate
-    assert certificate.tiers[0].objective == 0
-    assert certificate.bound is not None
-    assert certificate.objective <= certificate.bound
-    if certificate.tiers[2].objective == 0:
-        assert certificate.gap <= 0.01
-    quick = allocate(state.replace({"options": state.options.replace({"backend": "greedy"})}))
-    assert [-tier.objective for tier in certificate.tiers[:3]] >= [-tier.objective for tier in quick.certificate.tiers[:3]]
+    asked = state.replace({"options": state.options.replace({"gap": 0.005, "effort": 0.5})})
+    plan = allocate(asked)
+    assert verify(asked, read_plan(write(plan))).broken == ()
+    assert [tier.objective for tier in plan.certificate.tiers[:3]] == [0, 0, 0]
+    assert plan.certificate.gap <= gap

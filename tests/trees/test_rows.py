@@ -49,10 +49,12 @@ def test_what_fits_is_what_the_rules_allow(record_property) -> None:
         made, rules_of, dice = program_of(state, 400), rules._Shared(state, state.ledger), Random(seed)
         shared, parents, n = made.shared, state.ledger.parent, len(state.ledger.queues)
         assert (shared.floor[:-1] * made.scale == np.array(rules_of.owed).reshape(n, -1)).all()
+
+        def draw(total: int) -> int:
+            return dice.choice((0, dice.randint(0, 1 + total // n)))
+
         for _ in range(20):
-            own = np.array(
-                [[dice.randint(0, 1 + total // n) * int(scale) for total, scale in zip(rules_of.total, made.scale, strict=True)] for _ in range(n + 1)]
-            )
+            own = np.array([[draw(total) * scale for total, scale in zip(rules_of.total, made.scale.tolist(), strict=True)] for _ in range(n + 1)])
             used = shared.forest.gathered(own / made.scale)
             assert (used[:-1] == [sum(own[c] for c in range(n) if q in way_up(parents, c)) / made.scale for q in range(n)]).all()
             is_under, keeps, allowed = bool((used <= shared.ceiling).all()), shared.keeps_reserves(used), holds(rules_of, own.tolist())
