@@ -42,7 +42,7 @@ class Shape:
 
 
 TINY = Shape(jobs=4, stages=2, all_stages=6, pools=2, queues=2, most=8, resources=((GPU, GPU_MEM), (GPU, GPU_MEM, CPU), (GPU, GPU_MEM, CPU)))
-TREES = Shape(jobs=4, stages=1, all_stages=4, pools=2, queues=5, most=8, resources=((GPU, GPU_MEM), (GPU, GPU_MEM, CPU)))
+TREES = Shape(jobs=4, stages=1, all_stages=4, pools=2, queues=4, most=8, resources=((GPU, GPU_MEM), (GPU, GPU_MEM, CPU)))
 FIVE = (GPU, GPU_MEM, CPU, MEM, NET)
 LARGER = Shape(jobs=8, stages=3, all_stages=20, pools=3, queues=3, most=40, resources=(FIVE, FIVE, (CPU, GPU, MEM, GPU_MEM)))
 
@@ -89,7 +89,7 @@ def documents(draw: Draw, shape: Shape = TINY, *, trees: bool = False) -> Docume
         "period": {"index": draw(st.integers(0, 3)), "seconds": draw(st.sampled_from((60, 60, 30, 1)))},
         "resources": resources,
         "pools": [{"name": pool, "capacity": capacity[pool]} | ({"card_mem": card_mem[pool]} if pool in card_mem else {}) for pool in pools],
-        "queues": _tree(draw, [_queue(draw, queue, resources, jobs) for queue in queues])
+        "queues": _tree(draw, [_queue(draw, queue, resources, jobs) for queue in queues], jobs)
         if trees
         else [_queue(draw, queue, resources, jobs) for queue in queues],
         "jobs": [_short(draw, job) for job in jobs],
@@ -278,11 +278,21 @@ def _queue(draw: Draw, name: str, resources: list[Document], jobs: list[Document
     return queue
 
 
-def _tree(draw: Draw, queues: list[Document]) -> list[Document]:
-    """Hang queues below others, and list them in any order."""
+def _tree(draw: Draw, queues: list[Document], jobs: list[Document]) -> list[Document]:
+    """Hang queues below others, and list them in any order.
+
+    Those above have a part of what all jobs ask; where something is not lent below them they often may not borrow, so that it is short there.
+    """
     for i, queue in enumerate(queues):
         if i and not draw(_one_in(4)):
-            queue["parent"] = queues[draw(st.sampled_from((i - 1, *range(i))))]["name"]
+            above = queues[draw(st.sampled_from((i - 1, *range(i))))]
+            queue["parent"] = above["name"]
+            for r in above["nominal_quota"]:
+                above["nominal_quota"][r] = round(draw(st.sampled_from((0.3, 0.5, 0, 0.8))) * _asked(jobs, r))
+            if "lending_limit" in above:
+                above["lending_limit"] = {r: min(limit, above["nominal_quota"].get(r, 0)) for r, limit in above["lending_limit"].items()}
+            if "lending_limit" in queue and draw(st.booleans()):
+                above["borrowing_limit"] = dict.fromkeys(queue["lending_limit"], 0)
     return draw(st.permutations(queues))
 
 

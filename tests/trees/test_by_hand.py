@@ -105,3 +105,27 @@ def test_back_ends_that_prove_less_still_keep_to_the_tree(name, backend):
 def test_a_rule_that_is_dropped_is_missed(rows, name):
     asked, by_hand = CASES[name]
     assert differ(solve(asked, lambda row: row.startswith(rows)).tiers, (0, 0, 0, priced(asked, by_hand)))
+
+
+@pytest.mark.parametrize(
+    ("queues", "more", "path", "words"),
+    [
+        (
+            [queue("org", borrows=0), queue("a", 3, "org")],
+            {"x": 4},
+            "queues.org.gpu",
+            "holds, with those below it and what they reserve, 4 gpu, above its ceiling 3",
+        ),
+        ([queue("org", borrows=0), queue("a", 3, "org", lends=1), queue("b", 1, "org")], {"y": 3}, "queues.org.gpu", "5 gpu, above its ceiling 4"),
+        ([queue("org", 1, lends=1), queue("a", 4, "org", lends=2), queue("b", 0)], {"y": 5}, "queues.gpu", "9 gpu, above the capacity of the cluster 8"),
+    ],
+    ids=["a limit above", "a limit above, filled by what is reserved below", "the cluster, at two levels"],
+)
+def test_verifier_rejects_what_passes_a_limit_of_a_tree(queues, more, path, words):
+    """The plan is one of the same jobs without queues."""
+    own = {"x": "a", "y": "b"}
+    jobs = {name: job(name, own[name], held) for name, held in more.items()}
+    free = state(8, [], [{key: value for key, value in each.items() if key != "queue"} for each in jobs.values()])
+    broken = [fault for fault in verify(state(8, queues, list(jobs.values())), allocate(free)).broken if fault.rule == "R10"]
+    assert [fault.where for fault in broken] == [path]
+    assert words in broken[0].message
