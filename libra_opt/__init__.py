@@ -3,12 +3,14 @@
 from libra_opt.allocate import allocate
 from libra_opt.domain import Plan, State, read_plan, read_state, write
 from libra_opt.errors import BrokenPlanError, EffortError, Fault, InputError, LibraError, MissingExtraError
+from libra_opt.explanation import Explanation, explain
 from libra_opt.feedback import Outcome, Setpoint, adapt, aged_weight, planning
 from libra_opt.verification import verify
 
 __all__ = [
     "BrokenPlanError",
     "EffortError",
+    "Explanation",
     "Fault",
     "InputError",
     "LibraError",
@@ -20,6 +22,7 @@ __all__ = [
     "adapt",
     "aged_weight",
     "allocate",
+    "explain",
     "planning",
     "read_plan",
     "read_state",

@@ -57,7 +57,7 @@ def allocate(state: State) -> Plan:
     from libra_opt.formulation.encode import encode  # noqa: PLC0415
     from libra_opt.formulation.shadow import shadow_prices  # noqa: PLC0415
     from libra_opt.lookahead import look_ahead, write_ahead  # noqa: PLC0415
-    from libra_opt.solvers import solve  # noqa: PLC0415
+    from libra_opt.solvers import solve, value_levels  # noqa: PLC0415
     from libra_opt.verification import verify  # noqa: PLC0415
 
     expected = forecast(state)
@@ -66,14 +66,15 @@ def allocate(state: State) -> Plan:
     faults: list[str] = []
     for options in _attempts(state.options):
         solution = solve(program, options)
-        outlook, told = look_ahead(state, ledger, solution) if options.lookahead > 1 else (None, "")
-        decoded = decode(state, ledger, solution.program, outlook.choice if outlook else solution.choice)
+        outlook, told = look_ahead(state, ledger, solution) if options.lookahead > 1 and state.jobs else (None, "")
+        priced = value_levels(solution)
+        decoded = decode(state, ledger, solution.program, outlook.choice if outlook else solution.choice, priced.valued if priced else None)
         ahead = write_ahead(state, ledger, outlook, decoded.jobs) if outlook else None
         plan = Plan(
             state_digest=state.digest,
             period=state.period,
             jobs=ahead.jobs if ahead else decoded.jobs,
-            certificate=_certify(decoded.score, solution, state.options, ahead.horizon if ahead else None),
+            certificate=_certify(decoded.score, solution, state.options, ahead.horizon if ahead else None, priced.bound if priced else None),
             utilisation=decoded.utilisation,
             prices=shadow_prices(ledger, solution.program, solution.prices) if solution.prices else (),
             forecast=describe(state, expected),
@@ -98,7 +99,7 @@ def _looking(options: Options) -> str:
     return f" over {options.lookahead} periods" if options.lookahead > 1 else ""
 
 
-def _certify(score: "Score", solution: "Solution", options: Options, horizon: Horizon | None) -> Certificate:
+def _certify(score: "Score", solution: "Solution", options: Options, horizon: Horizon | None, priced_bound: float | None) -> Certificate:
     bounds = _rounded(score, solution.bounds)
     gap = (bounds.value - score.value) / max(abs(bounds.value), abs(score.value), 1e-9)
     is_kept = (score.lost, score.over_seconds) == (bounds.lost, bounds.over_seconds)
@@ -115,7 +116,17 @@ def _certify(score: "Score", solution: "Solution", options: Options, horizon: Ho
         Tier(name="value", objective=score.value, bound=bounds.value),
     )
     limit = None if status in ("optimal", "within_gap") else solution.limit
-    return Certificate(status=status, objective=score.value, bound=bounds.value, gap=gap, backend=solution.backend, limit=limit, tiers=tiers, horizon=horizon)
+    return Certificate(
+        status=status,
+        objective=score.value,
+        bound=bounds.value,
+        gap=gap,
+        backend=solution.backend,
+        limit=limit,
+        tiers=tiers,
+        horizon=horizon,
+        priced_bound=None if priced_bound is None else max(priced_bound, score.value),
+    )
 
 
 def _rounded(score: "Score", bounds: "Bounds") -> "Bounds":

@@ -46,12 +46,16 @@ class Command(Value):
         Exactly what is done, as a person would type it or as method, path and body.
     arguments
         The same for the adapter that made it: a command line, or one JSON text.
+    effect
+        Whether the cluster is fuller after it than before: ``frees``, ``takes``, or ``either`` where the adapter does not say. What takes is held back in a
+        round in which something that was to free was not done, so that no more is ever asked for than a verified plan leaves room for.
     """
 
     key: Name
     job: Name | None = None
     text: Text
     arguments: tuple[Text, ...] = ()
+    effect: Literal["frees", "takes", "either"] = "either"
 
 
 class Outcome(Value):

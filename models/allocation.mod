@@ -1,5 +1,5 @@
 # The program of allocation.md in its direct form: jobs x stages x pools x resource dimensions, no bundles.
-# The labels R1 to R14 and the names of the tiers are those of allocation.md.
+# The labels R1 to R15 and the names of the tiers are those of allocation.md.
 #
 # Not here, because it changes neither a tier nor a choice: the spare (second exception of R14), evenness and the order by id.
 # Protected jobs that wait although they fit (last clause of R13) are excluded by the tier protected_lost as long as they are worth something.
@@ -38,6 +38,12 @@ param points{S}, >= 0;                             # the service S(level) of R6 
 param level{s in S, 0..points[s]}, >= 0;           # (0, 0), then (0, S(0)) where S(0) > 0, then on to (top, S(top)); an idle stage has only level 0
 param service{s in S, 0..points[s]}, >= 0;
 
+param entries{S}, integer, >= 0, default 0;        # of the stage's profile (R15); 0: it has none
+param listed{S, R}, binary, default 0;             # whether the profile lists the resource
+param entry_pool{s in S, 1..entries[s]} in K;
+param entry_amount{s in S, 1..entries[s], R}, >= 0, default 0;
+param share{s in S, 1..entries[s]}, >= 0;          # rate over full rate
+
 param queue{J}, default 0;                         # 0: outside every queue
 param a{J}, >= 0;                                  # worth of one fully served period
 param protected{J}, binary, default 0;
@@ -71,7 +77,8 @@ param floor_units{s in S, r in R} := ceil(max(lo[s, r], n[s, r]) / u[s, r]);
 param top{s in S} := level[s, points[s]];
 # No allocation of R14 has more units than these: neither a least one, nor one that is kept.
 param plain_reach{s in S, r in R} := max(
-  floor_units[s, r], ceil(cur[s, r] / u[s, r]), max{k in {0} union K} (if (s, k) in ALLOWED then ceil(d[s, r] * top[s] / (v[s, k] * u[s, r]) + 0.001) else 0));
+  floor_units[s, r], ceil(cur[s, r] / u[s, r]), max{e in 0..entries[s]} (if e > 0 then ceil(entry_amount[s, e, r] / u[s, r]) else 0),
+  max{k in {0} union K} (if (s, k) in ALLOWED then ceil(d[s, r] * top[s] / (v[s, k] * u[s, r]) + 0.001) else 0));
 param reach{s in S, r in R} := if r in CARDS then max(plain_reach[s, r], max{k in {0} union K} (if k in EXCLUSIVE and (s, k) in ALLOWED then
     (if card_mem[k] > 0 then ceil(plain_reach[s, memory] * u[s, memory] / (card_mem[k] * u[s, r]) + 0.001) else 0) else 0))
   else plain_reach[s, r];
@@ -103,6 +110,8 @@ var ms{J}, >= 0;                                                    # charges of
 var by_floor{S, R}, binary;                        # R14: which of the floors of a least allocation is the tight one
 var by_pace{s in S, r in R: d[s, r] > 0}, binary;
 var by_memory{S, CARDS}, binary;
+
+var pick{s in S, 1..entries[s]}, binary;           # R15: the entry that is held
 
 var got{Q, R}, >= 0;                               # what the stages of the queue and of all below it hold
 var used{Q, R}, >= 0;                              # what the queue's own stages hold and the queues right below it book
@@ -165,7 +174,7 @@ s.t. R12_budget{i in 1..1: B < Infinity}: sum{j in J} ms[j] / 1000 <= B / 1000 +
 s.t. R13_protected: protected_lost = sum{j in J: protected[j] = 1} a[j] * (1 - run[j]);
 
 # R14: a stage that runs holds of every resource what it keeps, or a least allocation: the rounding up of a floor that is tight.
-s.t. R14_least{s in S, r in R}:
+s.t. R14_least{s in S, r in R: listed[s, r] = 0}:
   by_floor[s, r] + (if d[s, r] > 0 then by_pace[s, r] else 0) + (if r in CARDS then by_memory[s, r] else 0)
   + (if s in STAYING and resize[job[s], r] > 0 then keep[s, r] else 0) >= run[job[s]];
 s.t. R14_floor{s in S, r in R}:
@@ -181,6 +190,12 @@ s.t. R14_memory_exclusive{s in S, r in CARDS}: by_memory[s, r] <= sum{(s, k) in 
 s.t. R14_keep_here{s in STAYING, r in R, k in K: resize[job[s], r] > 0 and k = at[s]}: keep[s, r] <= z[s, k];
 s.t. R14_keep_exactly{s in STAYING, r in R: resize[job[s], r] > 0}: keep[s, r] + changed[s, r] <= 1;
 s.t. R14_keep_dearer{s in STAYING, r in R, i in R: resize[job[s], r] > 0 and i <> r and resize[job[s], i] >= resize[job[s], r]}: keep[s, r] <= keep[s, i];
+
+# R15: a stage with a profile holds one entry exactly, in the pool it was measured in, and is served as that entry says.
+s.t. R15_entry{(s, k) in ALLOWED: entries[s] > 0}: sum{e in 1..entries[s]: entry_pool[s, e] = k} pick[s, e] = z[s, k];
+s.t. R15_exactly{(s, k) in ALLOWED, r in R: listed[s, r] = 1}:
+  u[s, r] * x[s, k, r] = sum{e in 1..entries[s]: entry_pool[s, e] = k} entry_amount[s, e, r] * pick[s, e];
+s.t. R15_service{s in S: entries[s] > 0}: y[job[s]] <= sum{e in 1..entries[s]} share[s, e] * pick[s, e];
 
 # Objective, in strict order -----------------------------------------------------------------------------------------------------
 

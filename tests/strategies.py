@@ -1,4 +1,4 @@
-"""Hypothesis strategies shared by all tests: small states for the oracle, somewhat larger ones for properties.
+"""Hypothesis strategies shared by all tests: small states for the oracle, larger ones that are proven in a second or two, somewhat larger ones for properties.
 
 A state is made as a document and enters through the reader. What runs holds an allocation that fitted the cluster; then the cluster may lose
 capacity and a job may change what it asks, so that some allocations cannot be kept. Capacities and quotas follow what is asked, so that
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from libra_opt.domain import State, read_state
 
-__all__ = ["LARGER", "TINY", "TREES", "Shape", "arbitrary_states", "documents", "states", "tree_states"]
+__all__ = ["LARGER", "PROVABLE", "TINY", "TREES", "Shape", "arbitrary_states", "documents", "states", "tree_states"]
 
 Document = dict[str, Any]
 Draw = st.DrawFn
@@ -44,6 +44,7 @@ class Shape:
 TINY = Shape(jobs=4, stages=2, all_stages=6, pools=2, queues=2, most=8, resources=((GPU, GPU_MEM), (GPU, GPU_MEM, CPU), (GPU, GPU_MEM, CPU)))
 TREES = Shape(jobs=4, stages=1, all_stages=4, pools=2, queues=4, most=8, resources=((GPU, GPU_MEM), (GPU, GPU_MEM, CPU)))
 FIVE = (GPU, GPU_MEM, CPU, MEM, NET)
+PROVABLE = Shape(jobs=6, stages=3, all_stages=12, pools=3, queues=3, most=12, resources=(FIVE, FIVE, (CPU, GPU, MEM, GPU_MEM)))
 LARGER = Shape(jobs=8, stages=3, all_stages=20, pools=3, queues=3, most=40, resources=(FIVE, FIVE, (CPU, GPU, MEM, GPU_MEM)))
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from libra_opt.errors import Fault, InputError
 
-__all__ = ["STANDARD_STREAM", "check_writable", "read_bytes", "write_whole"]
+__all__ = ["STANDARD_STREAM", "check_writable", "read_bytes", "sync_directory", "write_whole"]
 
 STANDARD_STREAM: Final = "-"
 """The name that stands for standard input."""
@@ -101,6 +101,15 @@ def write_whole(documents: Mapping[Path, str | bytes]) -> None:
         for temporary, _ in pending:
             with suppress(OSError):
                 temporary.unlink()
+
+
+def sync_directory(place: Path) -> None:
+    """Have the names in a directory on disk: a file that was made or renamed is found again after a crash of the machine."""
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _write_beside(target: Path, content: bytes) -> Path:

@@ -79,7 +79,7 @@ def _work(state: State, ledger: Ledger, j: int) -> Fraction:
             return period * exact(rate)
     card = _position(ledger, CARDS)
     step = ledger.resources[card].step if card >= 0 else Fraction(1)
-    cards = _sum(ledger.demand, ledger.stage_of[j], card) if card >= 0 else 0
+    cards = sum(ledger.wish(s)[card] for s in ledger.stage_of[j]) if card >= 0 else 0
     if cards:
         return cards * step
     in_cluster = sum(row[card] for row in ledger.capacity) if card >= 0 else 0
@@ -88,7 +88,7 @@ def _work(state: State, ledger: Ledger, j: int) -> Fraction:
 
 def _dominant_share(ledger: Ledger, stages: Iterable[int]) -> Fraction:
     rows, resources = tuple(stages), range(ledger.n_resources)
-    asked = [_sum(ledger.demand, rows, r) + _sum(ledger.need, rows, r) for r in resources]
+    asked = [sum(ledger.wish(s)[r] for s in rows) + _sum(ledger.need, rows, r) for r in resources]
     if not any(asked):
         asked = [_sum(ledger.lo, rows, r) for r in resources]
     totals = [sum(row[r] for row in ledger.capacity) for r in resources]
@@ -110,7 +110,8 @@ def _ask(ledger: Ledger, s: int, top: Fraction) -> list[int]:
     asked = []
     for r in range(ledger.n_resources):
         unit = ledger.unit[s][r]
-        wanted = max(Fraction(ledger.lo[s][r]), Fraction(ledger.need[s][r]), ledger.demand[s][r] * min(Fraction(1), top) / fastest)
+        wished = Fraction(ledger.wish(s)[r]) if s in ledger.profiles else ledger.demand[s][r] * min(Fraction(1), top) / fastest
+        wanted = max(Fraction(ledger.lo[s][r]), Fraction(ledger.need[s][r]), wished)
         asked.append(min(ledger.hi[s][r], unit * -(-wanted // unit)))
     return asked
 
@@ -171,9 +172,22 @@ def _stages(ledger: Ledger) -> list[str]:
         _table("ask", _cells([_ask(ledger, s, points[s][-1][0]) for s in rows])),
         _table("at", [((s,), ledger.current_pool[s] + 1) for s in rows]),
         _table("cur", [((s, r), amount) for s in rows for r, amount in enumerate(ledger.current[s] or ())]),
+        *_profiles(ledger),
         _table("points", [((s,), len(line) - 1) for s, line in enumerate(from_zero)]),
         _table("level", [((s, p - 1), point[0]) for s, line in enumerate(from_zero) for p, point in enumerate(line)]),
         _table("service", [((s, p - 1), point[1]) for s, line in enumerate(from_zero) for p, point in enumerate(line)]),
+    ]
+
+
+def _profiles(ledger: Ledger) -> list[str]:
+    profiles = sorted(ledger.profiles.items())
+    entries = [(s, e, entry) for s, profile in profiles for e, entry in enumerate(profile.entries)]
+    return [
+        _table("entries", [((s,), len(profile.entries)) for s, profile in profiles]),
+        _table("listed", [((s, r), flag) for s, profile in profiles for r, flag in enumerate(profile.listed)]),
+        _table("entry_pool", [((s, e), entry.pool + 1) for s, e, entry in entries]),
+        _table("entry_amount", [((s, e, r), amount) for s, e, entry in entries for r, amount in enumerate(entry.amounts)]),
+        _table("share", [((s, e), entry.share) for s, e, entry in entries]),
     ]
 
 

@@ -16,7 +16,7 @@ from libra_opt.forecast import describe, forecast
 from libra_opt.formulation.decode import decode
 from libra_opt.formulation.encode import encode
 from libra_opt.formulation.shadow import shadow_prices
-from libra_opt.solvers import auto, solve
+from libra_opt.solvers import auto, solve, value_levels
 from libra_opt.verification import verify
 
 __all__ = ["measure", "peak_mib", "tier_values", "timed", "warm_up"]
@@ -120,7 +120,8 @@ def _phases(document: bytes, plan: Plan) -> tuple[Phases, str]:
     prices_seconds = sum(pricing)
 
     def decoded() -> Plan:
-        made = decode(state, ledger, solution.program, solution.choice)
+        priced = value_levels(solution)
+        made = decode(state, ledger, solution.program, solution.choice, priced.valued if priced else None)
         return Plan(
             state_digest=state.digest,
             period=state.period,

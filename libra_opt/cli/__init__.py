@@ -1,7 +1,7 @@
 """The command line: parse, call, write, and an exit code that says whose turn it is.
 
     0    done
-    1    `verify`: the plan breaks a rule
+    1    `verify`: the plan breaks a rule; `diff`: the plans do not give every job the same
     2    fix the input or the call; every fault is listed on standard error and nothing was written
     3    our fault; please report it
 

@@ -1,6 +1,8 @@
 """States and plans between files and commands: all are read before anything else happens, all are written whole."""
 
 import argparse
+import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -9,25 +11,69 @@ from pydantic import ValidationError
 
 from libra_opt.adapters.files import STANDARD_STREAM, check_writable, read_bytes, write_whole
 from libra_opt.cli.parser import OVERRIDES
-from libra_opt.cli.terminal import result
+from libra_opt.cli.terminal import message, result
 from libra_opt.domain import Options, Plan, State, read_plan, read_state
 from libra_opt.errors import Fault, InputError
+from libra_opt.recorder import Pair, is_recording, last_pair, pairs_in, read_pairs
 
-__all__ = ["changed_options", "deliver", "each", "make_directory", "open_plan", "open_state", "plan_targets", "title"]
+__all__ = ["changed_options", "deliver", "each", "is_plan", "make_directory", "open_plan", "open_state", "plan_targets", "title"]
+
+_IS_PLAN = re.compile(rb'\s*\{\s*"format"\s*:\s*"libra-opt/plan/')
+"""A document says what it is in its first field, as `write` writes it."""
 
 _Item = TypeVar("_Item")
 _Read = TypeVar("_Read")
 
 
-def open_state(name: str, changes: Mapping[str, object] | None = None) -> State:
-    """Read the state in the file `name`, with some of its options changed; raises `InputError` with every fault."""
-    state = read_state(read_bytes(name), title(name))
+def open_state(name: str, changes: Mapping[str, object] | None = None, pair: int | None = None) -> State:
+    """Read the state in the file `name`, of a recording that of the pair asked for, else of the last; with some of its options changed.
+
+    Raises
+    ------
+    InputError
+        With every fault; also where a pair is asked for that is not there.
+    """
+    content = read_bytes(name)
+    recorded = _recorded(name, content, pair)
+    state = recorded.state() if recorded else read_state(content, title(name))
     return state.replace({"options": state.options.replace(changes)}) if changes else state
 
 
-def open_plan(name: str) -> Plan:
-    """Read the plan in the file `name`; raises `InputError` with every fault."""
-    return read_plan(read_bytes(name), title(name))
+def open_plan(name: str, pair: int | None = None) -> Plan:
+    """Read the plan in the file `name`, which may be a recording; raises `InputError` as `open_state` does."""
+    content = read_bytes(name)
+    recorded = _recorded(name, content, pair)
+    return recorded.plan() if recorded else read_plan(content, title(name))
+
+
+def _recorded(name: str, content: bytes, number: int | None) -> Pair | None:
+    if not is_recording(content):
+        if number is not None:
+            raise InputError(title(name), (Fault("", f"is no recording, and pair {number} of one is asked for; leave --pair out"),))
+        return None
+    if name == STANDARD_STREAM:
+        pairs = pairs_in(io.BytesIO(content), title(name), message)
+    elif number is None:
+        pairs = filter(None, [last_pair(Path(name))])
+    else:
+        pairs = read_pairs(name, message)
+    there = [0, 0]
+    found = None
+    for found in pairs:
+        there = [there[0] or found.number, found.number]
+        if found.number == number:
+            break
+    if found is None or number not in (None, found.number):
+        told = f"has pairs {there[0]} to {there[1]}, and pair {number} is asked for; name one of them" if found else "holds no whole pair"
+        raise InputError(title(name), (Fault("", told),))
+    return found
+
+
+def is_plan(name: str) -> bool:
+    """Return whether the file `name` holds a plan, and not results; standard input is read once, so it is taken for results."""
+    if name == STANDARD_STREAM:
+        return False
+    return _IS_PLAN.match(read_bytes(name)) is not None
 
 
 def changed_options(arguments: argparse.Namespace) -> dict[str, object]:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from libra_opt.adapters.files import STANDARD_STREAM, read_bytes
 from libra_opt.cli.documents import title
+from libra_opt.cli.duration import seconds_of
 from libra_opt.cli.recorded import RECORDED_WORKLOAD, Recorded, read_traces
 from libra_opt.domain import Workload, read_workload
 from libra_opt.domain.base import Value
@@ -23,14 +24,11 @@ from libra_opt.experiments.run import Task
 from libra_opt.simulation.registry import BOUND, POLICIES
 from libra_opt.simulation.workloads import WORKLOADS, make
 
-__all__ = ["Grid", "grid_of", "parameters_of", "process_faults", "seconds_of", "seeds_of", "tasks_of", "values_of"]
+__all__ = ["Grid", "grid_of", "parameters_of", "process_faults", "seeds_of", "tasks_of", "values_of"]
 
-_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PERIOD: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|)")
 _SEEDS: Final = re.compile(r"(\d+)(?:-(\d+))?")
 _LARGEST_SEED: Final = 2**31 - 1
 _MOST_CELLS: Final = 1_000_000
-_PERIOD_LIMITS: Final = (0.001, 1e6)
 
 
 Source = Callable[[int, Mapping[str, object]], Workload]
@@ -156,16 +154,6 @@ def seeds_of(text: str, faults: list[Fault]) -> tuple[int, ...]:
         else:
             seeds += range(first, last + 1)
     return tuple(dict.fromkeys(seeds))
-
-
-def seconds_of(text: str, option: str, faults: list[Fault]) -> float:
-    """Return the seconds of a duration such as ``60s``, ``2m`` or ``90``."""
-    found = _PERIOD.fullmatch(text.strip())
-    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
-    if not _PERIOD_LIMITS[0] <= seconds <= _PERIOD_LIMITS[1]:
-        faults.append(Fault(option, f"{text!r} is no duration from {_PERIOD_LIMITS[0]:g} to {_PERIOD_LIMITS[1]:,.0f} seconds; write such as 60s, 2m or 90"))
-        return 1.0
-    return seconds
 
 
 def values_of(text: str) -> list[object]:

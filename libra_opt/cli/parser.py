@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-__all__ = ["BACKENDS", "BENCH_FAMILIES", "ENGINES", "FAMILIES", "GENERATED", "MEANINGS", "OVERRIDES", "PEERS", "RECORDED", "build_parser"]
+__all__ = ["BACKENDS", "BENCH_FAMILIES", "ENGINES", "FAMILIES", "GENERATED", "MEANINGS", "OVERRIDES", "PEERS", "RECORDED", "SCHEDULERS", "build_parser"]
 
 BACKENDS = ("auto", "cp_sat", "lp_relaxation", "greedy")
 OVERRIDES = ("backend", "gap", "effort", "seed")
@@ -15,12 +15,13 @@ PEERS = ("cp_sat", "highs", "highs_grid", "lp_clarabel", "lp_highs", "greedy")
 RECORDED = ("genai2026", "dlrm2025", "spotgpu2026", "agentcgroup", "search_r1")
 GENERATED = ("phase_switching",)
 ENGINES = ("local", "ray")
+SCHEDULERS = ("file", "kubernetes", "ray", "slurm")
 MEANINGS = ("work", "weighted_work", "steps", "trajectories", "jobs", "tokens")
 
 _EPILOG = """\
 exit codes:
   0  done
-  1  verify: the plan breaks a rule
+  1  verify: the plan breaks a rule; replay: a plan differs; diff: the plans do not give every job the same
   2  bad input or usage; every fault is listed on standard error, nothing is written
   3  a fault of libra-opt itself; please report it
 
@@ -28,6 +29,30 @@ FILE may be packed with gzip; `-` is standard input.
 """
 
 _VERIFY = "Check a plan against its state, rule by rule. A plan made with options on the command line answers the state with these options; give them here too."
+
+_EXPLAIN = """\
+Say why each job got what it got: the rule and the limit that bind, Kueue's word, and what the job would rather have against what that takes from others. Of one
+JOB also the cheapest change that would have admitted or grown it; every change told was tried by planning the changed state. docs/reasons.md lists the codes.
+"""
+
+_WHATIF = """\
+Plan a state as it is and as it would be, and tell the difference. A setting is PATH=VALUE, PATH=+AMOUNT or PATH=-AMOUNT (== sets what begins with a sign);
+paths go by name: pools.a100.gpu=+8, jobs.a.priority=2, queues.q.nominal_quota.gpu=16, jobs.b.stages.rollout.max_quota.gpu=4, options.hold_periods=4.
+"""
+
+_DIFF = """\
+Compare two plans job by job. The exit code is 0 where both give every job the same amounts in the same pools, 1 where they do not, 2 for bad input.
+"""
+
+_REPLAY = """\
+Plan every state of a recording again and compare every plan with the recorded one, byte for byte; the first difference is named with its line, its place and
+both values. Of a recording whose full parts were set aside, name the file that was written: its parts are read first.
+"""
+
+_SERVE = """\
+Answer POST /v1/allocate, /v1/validate and /v1/verify over HTTP until told to stop (SIGTERM, Ctrl-C); what is in then is finished. Others than this machine may
+ask only with a token, unless --open is given. Needs the extra libra-opt[service].
+"""
 
 _BENCH = """\
 Measure whole calls by family and size, phase by phase, each in a process of its own, and on the same states what a user would pick instead. Takes some
@@ -51,7 +76,13 @@ interruption, or with more seeds, only what is missing runs. A cell that fails i
 
 _REPORT = """\
 Write one self-contained HTML page: the policies compared, with intervals; what every job got period by period, queue, utilisation, kills and preemptions; the
-plans' reasons; the curve over the period. It needs no network, and the extra libra-opt[report].
+plans' reasons; the curve over the period. Of a plan: utilisation, decisions, reasons with values and prices, shadow prices. It needs no network, and the
+extra libra-opt[report].
+"""
+
+_RUN = """\
+Once every period: observe the scheduler, plan, do what the plan says, learn from what came of it. --dry-run prints exactly what would be done and does nothing.
+SIGTERM and Ctrl-C end it after the period at work.
 """
 
 
@@ -79,7 +110,12 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_solve(commands.add_parser("solve", help="plan one or several states", description="Plan one or several states; every plan is verified."))
     _add_verify(commands.add_parser("verify", help="check a plan against its state, rule by rule", description=_VERIFY))
+    _add_explain(commands.add_parser("explain", help="say why each job got what it got, and what would have helped it", description=_EXPLAIN))
+    _add_whatif(commands.add_parser("whatif", help="say what a change of the state would do", description=_WHATIF))
+    _add_diff(commands.add_parser("diff", help="compare two plans job by job", description=_DIFF))
     _add_validate(commands.add_parser("validate", help="check documents without planning"))
+    _add_replay(commands.add_parser("replay", help="plan a recording again and compare byte for byte", description=_REPLAY))
+    _add_serve(commands.add_parser("serve", help="answer over HTTP", description=_SERVE))
     _add_schema(commands.add_parser("schema", help="print the JSON schema of a document"))
     _add_generate(commands.add_parser("generate", help="make a synthetic, contended state"))
     _add_convert(commands.add_parser("convert", help="turn a recorded trace into states"))
@@ -88,28 +124,81 @@ def build_parser() -> argparse.ArgumentParser:
     _add_bench(commands.add_parser("bench", help="measure how fast plans are made, beside the alternatives", description=_BENCH))
     _add_simulate(commands.add_parser("simulate", help="compare policies on a simulated cluster", description=_SIMULATE))
     _add_sweep(commands.add_parser("sweep", help="compare policies over a grid of parameters and periods", description=_SWEEP))
-    _add_report(commands.add_parser("report", help="draw results of simulate and sweep on one page", description=_REPORT))
+    _add_report(commands.add_parser("report", help="draw results of simulate and sweep, or a plan, on one page", description=_REPORT))
     _add_workload(commands.add_parser("workload", help="make a workload for the simulator"))
+    _add_run(commands.add_parser("run", help="run the loop beside a scheduler", description=_RUN))
     return parser
 
 
 def _add_solve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a state")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a state, or a recording of states and plans")
     _add_overrides(parser)
+    _add_pair(parser)
     parser.add_argument("-o", "--output", metavar="PLAN", help="write the plan here; for several states a directory")
     parser.add_argument("--json", action="store_true", help="plans as JSON on standard output, one per line, instead of a table")
     parser.add_argument("--all", action="store_true", help="show every job in the table, however many there are")
+
+
+def _add_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a recording, or a part of one")
+    parser.add_argument("--json", action="store_true", help="one JSON object per recording on standard output")
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8080, metavar="N", help="0 for any that is free (default: %(default)s)")
+    parser.add_argument("--token-file", metavar="FILE", help="callers must send the token in it: Authorization: Bearer TOKEN")
+    parser.add_argument("--open", action="store_true", help="let others than this machine ask without a token")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes that plan at a time (default: %(default)s)")
+    parser.add_argument("--waiting", type=int, default=64, metavar="N", help="requests that may wait for one (default: %(default)s)")
+    limits = parser.add_argument_group("limits of one request")
+    limits.add_argument("--most-bytes", type=int, default=16 << 20, metavar="N", help="of its body (default: %(default)s)")
+    limits.add_argument("--most-effort", type=float, default=10, metavar="N", help="of the state's options (default: %(default)s)")
+    limits.add_argument("--seconds", type=float, default=60, metavar="S", help="waiting, and again at work (default: %(default)s)")
+    limits.add_argument("--read-seconds", type=float, default=10, metavar="S", help="each of head, body and answer on the wire (default: %(default)s)")
+    limits.add_argument("--worker-bytes", type=int, default=8 << 30, metavar="N", help="address space of a worker (default: %(default)s)")
+    parser.add_argument("--most-connections", type=int, default=512, metavar="N", help="at a time (default: %(default)s)")
 
 
 def _add_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("state", metavar="STATE")
     parser.add_argument("plan", metavar="PLAN")
     _add_overrides(parser)
+    _add_pair(parser)
     parser.add_argument("--json", action="store_true", help="the report as JSON on standard output")
 
 
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("state", metavar="STATE")
+    parser.add_argument("job", nargs="?", metavar="JOB", help="a job by its id, in full (default: a table of all jobs)")
+    _add_overrides(parser)
+    parser.add_argument("--plan", metavar="PLAN", help="the plan of the state (default: it is made)")
+    parser.add_argument("--solves", type=int, default=100, metavar="N", help="most changed states that are planned for one job (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="the explanation as JSON on standard output")
+    parser.add_argument("--all", action="store_true", help="show every job in the table, however many there are")
+
+
+def _add_whatif(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("state", metavar="STATE")
+    parser.add_argument("--set", action="append", metavar="PATH=VALUE", help="a change of the state; may be repeated, and all are made")
+    _add_overrides(parser)
+    parser.add_argument("--json", action="store_true", help="the difference as JSON on standard output")
+    parser.add_argument("--all", action="store_true", help="show every job that changes, however many there are")
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="PLAN")
+    parser.add_argument("after", metavar="PLAN")
+    parser.add_argument("--json", action="store_true", help="the difference as JSON on standard output")
+    parser.add_argument("--all", action="store_true", help="show every job that differs, however many there are")
+
+
+def _add_pair(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pair", type=int, metavar="N", help="which pair of a recording (default: the last)")
+
+
 def _add_validate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a state or a plan")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a state, a plan or a recording")
 
 
 def _add_schema(parser: argparse.ArgumentParser) -> None:
@@ -191,7 +280,8 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("results", metavar="RESULTS", help="what `simulate --record` or `sweep` wrote; `-` is standard input")
+    parser.add_argument("results", metavar="RESULTS", help="what `simulate --record` or `sweep` wrote, or a plan; `-` is standard input")
+    parser.add_argument("--state", metavar="STATE", help="the state of the plan: amounts get their units, and jobs what they held")
     parser.add_argument("-o", "--output", required=True, metavar="PAGE", help="the page, such as report.html")
     parser.add_argument("--title", metavar="TEXT", help="its title (default: names the results)")
     _add_comparison(parser)
@@ -221,6 +311,17 @@ def _add_workload(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter of the workload; may be repeated")
     parser.add_argument("--traces", metavar="DIR", help="for `recorded`: directory of traces, one directory per source in it")
     _add_output(parser)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--scheduler", choices=SCHEDULERS, help="beside which scheduler (default: kind in the section [scheduler])")
+    parser.add_argument("--config", required=True, metavar="FILE", help="configuration, TOML; see docs/loop.md")
+    parser.add_argument("--period", default="60s", metavar="TIME", help="length of a period, such as 60s or 2m (default: %(default)s)")
+    parser.add_argument("--periods", type=int, metavar="N", help="end after so many periods (default: go on until stopped)")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+    parser.add_argument("--recording", metavar="FILE", help="append every state and plan here, and continue from what it holds")
+    parser.add_argument("--page", metavar="FILE", help="write the current plan and its reasons here every period, as a page that reloads itself (.html)")
+    parser.add_argument("--json", action="store_true", help="every period as one JSON object on a line of standard output")
 
 
 def _add_overrides(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve every state, then write every plan, then show or print them."""
     changes = changed_options(arguments)
     output = None if arguments.output == STANDARD_STREAM else arguments.output
-    states = each(partial(open_state, changes=changes), arguments.files)
+    states = each(partial(open_state, changes=changes, pair=arguments.pair), arguments.files)
     targets = plan_targets(arguments.files, output)
     plans = list(_solve(arguments.files, states))
     write_whole({target: f"{write(plan)}\n" for target, plan in zip(targets, plans, strict=False)})

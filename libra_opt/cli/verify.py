@@ -12,7 +12,7 @@ __all__ = ["run"]
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify one plan; every broken rule is printed with where, why and by how much."""
-    state, plan = open_state(arguments.state, changed_options(arguments)), open_plan(arguments.plan)
+    state, plan = open_state(arguments.state, changed_options(arguments), arguments.pair), open_plan(arguments.plan, arguments.pair)
     report = verify(state, plan)
     if arguments.json:
         broken = [{"rule": fault.rule, "where": fault.where, "message": fault.message, "margin": fault.margin} for fault in report.broken]

@@ -8,7 +8,21 @@ from libra_opt.domain.job import Allocation, Job, PreemptionCost, Rates, Stage
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.observation import Observation
 from libra_opt.domain.options import ForecastOptions, Options
-from libra_opt.domain.plan import AheadJob, AheadPeriod, Certificate, Forecasted, ForecastedAhead, Horizon, Plan, PlannedJob, PlannedStage, Price, Reason, Tier
+from libra_opt.domain.plan import (
+    AheadJob,
+    AheadPeriod,
+    Binding,
+    Certificate,
+    Forecasted,
+    ForecastedAhead,
+    Horizon,
+    Plan,
+    PlannedJob,
+    PlannedStage,
+    Price,
+    Reason,
+    Tier,
+)
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 from libra_opt.domain.state import About, Period, State
 from libra_opt.domain.workload import CapacityChange, ObservationNoise, Part, Restart, Step, Workload, WorkloadJob, WorkloadStage
@@ -20,6 +34,7 @@ __all__ = [
     "AheadPeriod",
     "Allocation",
     "Amounts",
+    "Binding",
     "CapacityChange",
     "Certificate",
     "Forecast",

@@ -89,7 +89,10 @@ def _read_whole(kind: type[_Document], decoded: str, source: str) -> _Document:
     except ValidationError as error:
         faults = _faults(kind, decoded, error)
     else:
-        if not (may_repeat_keys(decoded, _write_given(document)) and repeated_keys(decoded)):
+        written = _write_given(document)
+        if not (may_repeat_keys(decoded, written) and repeated_keys(decoded)):
+            if isinstance(document, State):
+                document.enter_digest(written)
             return document
         faults = _all_faults(kind, decoded, [])
     if len(faults) > MOST_FAULTS:

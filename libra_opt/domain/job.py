@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from libra_opt.domain.amounts import Amounts
-from libra_opt.domain.base import Either, Flag, Name, NonNegative, Numerous, Real, Seconds, Share, Time, Value, WholeNumber
+from libra_opt.domain.base import Either, Flag, Name, NonNegative, Numerous, Positive, Real, Seconds, Share, Time, Value, WholeNumber
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.observation import LONGEST_HISTORY, Sample
 from libra_opt.domain.options import LONGEST_LOOK
+from libra_opt.domain.profile import LONGEST_PROFILE, ProfileEntry
 from libra_opt.domain.quantity import LIMIT
 
 __all__ = ["Allocation", "Job", "JobFields", "PreemptionCost", "Rates", "Stage", "StageFields"]
@@ -21,6 +22,7 @@ _Unit = Annotated[
 ]
 _Pools = Annotated[Annotated[tuple[Name, ...], Field(max_length=10_000, fail_fast=True)] | FrozenMapping[Name, _Speed], Either()]
 _Ahead = Annotated[tuple[Amounts, ...], Field(max_length=LONGEST_LOOK - 1, fail_fast=True)]
+_Entries = Annotated[tuple[ProfileEntry, ...], Field(max_length=LONGEST_PROFILE, fail_fast=True)]
 _History = Annotated[tuple[Sample, ...], Field(max_length=LONGEST_HISTORY, fail_fast=True)]
 
 
@@ -97,6 +99,12 @@ class StageFields(Numerous):
         Pools it may sit in, with its speed in each (R4); missing: any, at speed 1. A list of names means speed 1.
     curve
         Points (share of demand, service) of a concave service curve of its own, from service 0..1 upward (R6); at most 1,000.
+    profile
+        A measured table in place of a demand and a curve, at most 1,000 entries (R15): only what an entry lists can be held, exactly, and served is the
+        entry's rate as a share of the full one. What entries do not list follows `min_quota` and `need`. Beside it only these, `max_quota`, `unit` and
+        `allocation`.
+    full_rate
+        The rate of full service, not below the highest of the profile, and that unless it is given.
     allocation
         What it holds now; missing or all zero: nothing.
     """
@@ -111,6 +119,8 @@ class StageFields(Numerous):
     need: Amounts | None = None
     pools: _Pools | None = None
     curve: Annotated[tuple[tuple[Share, Annotated[float, Real(0, 1)]], ...], Field(max_length=1000, fail_fast=True)] | None = None
+    profile: _Entries | None = None
+    full_rate: Positive | None = None
     allocation: Allocation | None = None
 
 

@@ -18,6 +18,8 @@ from libra_opt.domain.faults import Location, path_of
 from libra_opt.domain.forecast import Forecast
 from libra_opt.domain.job import Allocation, Job, PreemptionCost, StageFields
 from libra_opt.domain.observation import Measured, Observation, period_numbers
+from libra_opt.domain.profile import Entry, Profile
+from libra_opt.domain.profile_reader import Limits, ProfileReader
 from libra_opt.domain.quantity import LIMIT, UNLIMITED, WrittenAmount, exact, parse
 from libra_opt.domain.queue_tree import parents_of, together, top_down
 from libra_opt.domain.resource import Resource
@@ -58,6 +60,7 @@ class Ledger:
         ``[j]``: the range of the job's rows among the stages.
     lo, hi, unit, demand, need, current
         ``[s][r]``; `demand` is 0 for incompressible resources and `need` for compressible ones, `current` is None for a stage that holds nothing.
+        Where a profile lists a resource, both are 0.
     current_pool
         ``[s]``; -1 for none.
     allowed
@@ -66,6 +69,8 @@ class Ledger:
         ``[s]``: equally likely factors on the demand (empty: certain), and the points (share, service) of an own service curve or None.
     uncertain
         Stages whose demand is to be forecast from their history.
+    profiles
+        R15, of the stages that bring one.
     ahead
         Of stages that tell more than the next period: `demand`, `need` and `intensity` of every period after it.
     """
@@ -98,6 +103,7 @@ class Ledger:
     intensity: list[tuple[float, ...]] = field(default_factory=list)
     curve: list[Curve | None] = field(default_factory=list)
     uncertain: list[int] = field(default_factory=list)
+    profiles: dict[int, Profile] = field(default_factory=dict)
     ahead: dict[int, tuple[Moment, ...]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -105,6 +111,11 @@ class Ledger:
     def n_resources(self) -> int:
         """How many resource dimensions the state has."""
         return len(self.resources)
+
+    def wish(self, s: int) -> Vector:
+        """Return what a stage would use in a fully served period: its demand, or what the fastest entry of its profile lists (R15)."""
+        profile = self.profiles.get(s)
+        return self.demand[s] if profile is None else profile.wish
 
     def booked_at_rest(self, r: int) -> int:
         """Return what queues reserve of a resource together while nothing runs: of each the more of its own reserve and of those below it (R10)."""
@@ -119,11 +130,19 @@ class Ledger:
         return sum(amount for amount, above in zip(booked, self.parent, strict=True) if above < 0)
 
     def fits_alone(self, s: int) -> bool:
-        """Return whether a stage could run in some pool it may use if the cluster were empty (R2, R3, R5, R8, R9)."""
-        return any(self._fits_pool(s, k) for k, _ in self.allowed[s])
+        """Return whether a stage could run in some pool it may use if the cluster were empty (R2, R3, R5, R8, R9, R15)."""
+        profile = self.profiles.get(s)
+        if profile is None:
+            return any(self._fits_pool(s, k, self.lo[s], self.hi[s]) for k, _ in self.allowed[s])
+        return any(self._fits_pool(s, entry.pool, *self._around(s, profile, entry)) for entry in profile.entries)
 
-    def _fits_pool(self, s: int, k: int) -> bool:
-        held = [-(-max(lo, n) // u) * u for lo, n, u in zip(self.lo[s], self.need[s], self.unit[s], strict=True)]
+    def _around(self, s: int, profile: Profile, entry: Entry) -> tuple[Vector, Vector]:
+        """Return minimum and maximum of a stage that holds an entry of its profile."""
+        least = tuple(map(max, self.lo[s], entry.amounts))
+        return least, tuple(amount if is_listed else hi for amount, hi, is_listed in zip(entry.amounts, self.hi[s], profile.listed, strict=True))
+
+    def _fits_pool(self, s: int, k: int, least: Vector, most: Vector) -> bool:
+        held = [-(-max(lo, n) // u) * u for lo, n, u in zip(least, self.need[s], self.unit[s], strict=True)]
         ratio = self.card_ratio[k]
         if ratio is not None:
             names = [resource.name for resource in self.resources]
@@ -132,7 +151,7 @@ class Ledger:
                 return False
             unit = self.unit[s][card]
             held[card] = max(held[card], -(-held[memory] * ratio[1] // (ratio[0] * unit)) * unit if ratio[0] else 0)
-        return all(amount <= most and amount <= limit for amount, most, limit in zip(held, self.capacity[k], self.hi[s], strict=True))
+        return all(amount <= there and amount <= limit for amount, there, limit in zip(held, self.capacity[k], most, strict=True))
 
     def with_forecast(self, forecast: Forecast) -> "Ledger":
         """Return a ledger in which forecast stages have the demand, need and intensity of their forecast."""
@@ -191,6 +210,7 @@ class _Entry:
         self.units: dict[int, Vector] = {}
         self.charges: dict[tuple[object, ...], tuple[int, int, Vector]] = {}
         self.placings: dict[tuple[object, ...], tuple[tuple[int, Fraction], ...]] = {}
+        self.profiles = ProfileReader(self.resources, self.pool_index, wrong)
         self.ledger = Ledger(self.resources, tuple(self.pool_index), tuple(self.queue_index), tuple(job.id for job in jobs))
         self._refuse_duplicates(("resources",), "name", [resource.name for resource in resources])
         self._refuse_duplicates(("pools",), "name", [pool.name for pool in pools])
@@ -346,6 +366,11 @@ class _Entry:
             need = tuple(map(min, need, hi))
         if stage.demand is None and stage.history is not None:
             ledger.uncertain.append(len(ledger.lo))
+        is_profiled = stage.profile is not None or stage.full_rate is not None
+        profile = self.profiles.read(loc, stage, Limits(lo, hi, unit, need, self.ledger.card_ratio)) if is_profiled else None
+        if profile is not None:
+            need = tuple(0 if is_listed else amount for is_listed, amount in zip(profile.listed, need, strict=True))
+            ledger.profiles[len(ledger.lo)] = profile
         pool, current = (-1, None) if stage.allocation is None else self._allocation((*loc, "allocation"), stage.allocation)
         ledger.lo.append(lo)
         ledger.hi.append(hi)
@@ -354,7 +379,10 @@ class _Entry:
         ledger.need.append(need)
         ledger.current.append(current)
         ledger.current_pool.append(pool)
-        ledger.allowed.append(self.anywhere if stage.pools is None else self._allowed((*loc, "pools"), stage.pools))
+        if profile is not None:
+            ledger.allowed.append(self._allowed(loc, tuple(ledger.pools[k] for k in sorted({entry.pool for entry in profile.entries}))))
+        else:
+            ledger.allowed.append(self.anywhere if stage.pools is None else self._allowed((*loc, "pools"), stage.pools))
         ledger.intensity.append(stage.demand_intensity)
         ledger.curve.append(None if stage.curve is None else enter_curve(stage.curve, lambda message: self._fault((*loc, "curve"), message)))
 

@@ -13,9 +13,11 @@ from libra_opt.domain.state import Period
 __all__ = [
     "DISCOUNT",
     "PLAN_FORMAT",
+    "REASON_CODES",
     "Action",
     "AheadJob",
     "AheadPeriod",
+    "Binding",
     "Certificate",
     "Forecasted",
     "ForecastedAhead",
@@ -34,14 +36,59 @@ PLAN_FORMAT = "libra-opt/plan/1"
 DISCOUNT: Final = 0.995
 """What value is worth, looking ahead, that comes one period later: so little less that of equal plans the one that works now is taken."""
 
+REASON_CODES: Final = (
+    "fully_served",
+    "own_limit",
+    "partly_served",
+    "queue_ceiling",
+    "reserved",
+    "move_not_worth_it",
+    "no_room",
+    "evicted",
+    "shed",
+    "no_gain",
+    "never_fits",
+    "later",
+)
+"""Codes of reasons; `docs/reasons.md` says what each means and what to do."""
+
 Action = Literal["admit", "keep", "grow", "shrink", "reshape", "migrate", "evict", "queue"]
 _Many = Field(max_length=10_000_000, fail_fast=True)
 _Score = Annotated[float, Real(0, 1e300)]
 Status = Literal["optimal", "within_gap", "feasible", "fallback"]
 
 
+class Binding(Value):
+    """The limit that stands in a job's way, the first of them where there are several.
+
+    Attributes
+    ----------
+    rule
+        Which rule of `models/allocation.md`, as ``R1``.
+    pool, queue, resource
+        Whose limit it is, where the rule speaks of one.
+    """
+
+    rule: Name
+    pool: Name | None = None
+    queue: Name | None = None
+    resource: Name | None = None
+
+    @property
+    def in_words(self) -> str:
+        """The limit in a few words.
+
+        Examples
+        --------
+        >>> Binding(rule="R1", pool="a100", resource="gpu").in_words
+        'R1 gpu in a100'
+        """
+        places = (f" {self.resource}" if self.resource else "", f" in {self.pool}" if self.pool else "", f" of queue {self.queue}" if self.queue else "")
+        return f"{self.rule}{''.join(places)}"
+
+
 class Reason(Value):
-    """Why a job got what it got.
+    """Why a job got what it got; `docs/reasons.md` lists the codes.
 
     Attributes
     ----------
@@ -49,10 +96,25 @@ class Reason(Value):
         A fixed code, for machines.
     message
         A sentence, for people.
+    kueue_reason
+        The word that Kueue has for it, of those for pending workloads or of those for preemption; null where it has none.
+    binding
+        The limit that stands in the way; null where none does.
+    wanted_service, wanted_value, wanted_price
+        The bundle that the job would rather have, the best at the plan's shadow prices of those that serve it better: its service, 0..1; what it
+        would bring beyond what the plan gives the job, charges of moving subtracted; and what it would take from others, the prices of all that
+        it holds beyond what the plan gives the job, both in the unit of the objective. A plan near its bound gives nobody a bundle whose price is
+        above its value; where the price is below, whole amounts stand in the way. Null where the job has the most that it can use, where it
+        fits nowhere, and where the back-end has no prices.
     """
 
     code: Name
     message: Text
+    kueue_reason: Name | None = None
+    binding: Binding | None = None
+    wanted_service: _Score | None = None
+    wanted_value: Finite | None = None
+    wanted_price: Finite | None = None
 
 
 class PlannedStage(Value):
@@ -155,6 +217,9 @@ class Certificate(Value):
         Who solved.
     tiers
         All tiers of the strict order.
+    priced_bound
+        The bound that the shadow prices prove by themselves, at or above `bound`, as whole amounts make a plan worth less than its relaxation; null
+        where the back-end has no prices. The effect of one more unit of a limit is told from here, see `Price`.
     horizon
         The same for all periods of a plan that looks ahead, which may serve the first period less than it could; the fields above speak of the first
         period alone. Left out otherwise.
@@ -167,16 +232,23 @@ class Certificate(Value):
     backend: BackendName
     limit: Literal["effort"] | None = None
     tiers: Annotated[tuple[Tier, ...], Field(max_length=4, fail_fast=True)] = ()
+    priced_bound: Finite | None = None
     horizon: Horizon | None = None
 
 
 class Price(Value):
-    """Shadow price: what one more unit of a shared limit would add to the objective.
+    """Shadow price: what one more unit of a shared limit would add to the bound that the prices prove.
+
+    Of a relaxation, so a bound on the gain and not the gain: see "Shadow prices" in `docs/reasons.md` for the inequality that holds. A limit
+    that is not listed has price 0: more of it brings no more than the gap.
 
     Attributes
     ----------
-    kind, name, resource
-        Which limit: its kind, the pool or queue, and the resource.
+    kind
+        ``pool`` (capacity, R1), ``queue_ceiling`` (nominal quota plus borrowing limit, R10), ``queue_guarantee`` (nominal quota as a guarantee,
+        tier 3; here the price is what one unit *less* would add), ``reserve`` (what other queues keep from being lent, R10), ``preemption_budget`` (R12).
+    name, resource
+        The pool or queue, and the resource; empty and ``seconds`` for the budget.
     price
         Objective per unit of the resource.
     """

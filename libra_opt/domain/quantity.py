@@ -100,6 +100,11 @@ def parse_ratio(written: WrittenAmount, unit: str) -> tuple[int, int]:
 
 
 def _parse_text(written: str, unit: str) -> tuple[int, int]:
+    digits, suffix = written[:-2], _SUFFIXES.get(written[-2:])
+    if suffix is not None and digits.isascii() and digits.isdigit() and len(written) <= LONGEST:
+        whole = int(digits) * suffix[0]
+        if whole < LIMIT:
+            return whole, unit_factor(unit) or 1
     match = _WRITTEN.fullmatch(written) if len(written) <= LONGEST else None
     if match is None:
         raise ValueError(f"{written[:LONGEST]!r} is not a quantity; write a number or a Kubernetes quantity such as '80Gi' or '500m'")

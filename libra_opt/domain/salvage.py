@@ -79,6 +79,9 @@ def _cut_element(elements: list[Any], i: int, rest: list[str | int], key: str) -
             _cut_element(element["stages"], s, inner, "name")
         case ("history", int() as t, *inner) if isinstance(element.get("history"), list):
             _cut_sample(element, t, inner)
+        case ("profile", *_):
+            element.pop("profile", None)
+            element.pop("full_rate", None)
         case (str() as field, str() as entry, *_) if field in _ENTRYWISE and isinstance(element.get(field), dict) and entry in element[field]:
             del element[field][entry]
         case (str() as field, *_):

@@ -111,9 +111,23 @@ class State(Value):
     @cached_property
     def digest(self) -> str:
         """``sha256:`` and the digest of what is to be planned: the state as given, without the options that only say how hard to search."""
-        exclude: dict[str, bool | set[str]] = {"format": True}
-        exclude["options"] = self.options.model_fields_set <= _SEARCH_OPTIONS or _SEARCH_OPTIONS
-        return f"sha256:{sha256(self.model_dump_json(exclude_unset=True, exclude=exclude).encode()).hexdigest()}"
+        return self._digest_of(self.model_dump_json(exclude_unset=True))
+
+    def enter_digest(self, written: str) -> None:
+        """Take note of the digest where the state has just been written, `written` as `write` gives it: writing a large state again takes long."""
+        self.__dict__["digest"] = self._digest_of(written)
+
+    def _digest_of(self, written: str) -> str:
+        """Return the digest of a state as written: its first field, the format, and what is not part of it of its last, the options, are cut off."""
+        head, tail = f'{{"format":"{self.format}"', f'"options":{self.options.model_dump_json(exclude_unset=True)}}}'
+        body = written.removeprefix(head).removeprefix("{").removeprefix(",")
+        if "options" not in self.model_fields_set:
+            return _sha256("{", body)
+        body = body.removesuffix(tail).removesuffix(",")
+        if self.options.model_fields_set <= _SEARCH_OPTIONS:
+            return _sha256("{", body, "}")
+        options = self.options.model_dump_json(exclude_unset=True, exclude=_SEARCH_OPTIONS)
+        return _sha256("{", body, "," if body else "", f'"options":{options}}}')
 
     @model_validator(mode="after")
     def _enter_ledger(self, info: ValidationInfo) -> Self:
@@ -129,3 +143,10 @@ class State(Value):
             ]
             raise ValidationError.from_exception_data("State", errors)
         return self
+
+
+def _sha256(*parts: str) -> str:
+    found = sha256()
+    for part in parts:
+        found.update(part.encode())
+    return f"sha256:{found.hexdigest()}"

@@ -5,13 +5,20 @@ looking at every one of them again takes longer than deciding them. A test holds
 """
 
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel
 
 from libra_opt.domain.base import Value, fields_given
 
 __all__ = ["trusted"]
 
 _Trusted = TypeVar("_Trusted", bound=Value)
+
+_SLOTS: Final = vars(BaseModel)
+_set_fields, _set_given = _SLOTS["__dict__"].__set__, _SLOTS["__pydantic_fields_set__"].__set__
+_set_extra, _set_private = _SLOTS["__pydantic_extra__"].__set__, _SLOTS["__pydantic_private__"].__set__
+"""What every pydantic value holds, set without looking its name up again each time."""
 
 
 def trusted(kind: type[_Trusted], fields: dict[str, Any]) -> _Trusted:
@@ -23,10 +30,10 @@ def trusted(kind: type[_Trusted], fields: dict[str, Any]) -> _Trusted:
         Every field of the kind in its order, each as validation would leave it; the value keeps this mapping, so nobody else may.
     """
     value = object.__new__(kind)
-    object.__setattr__(value, "__dict__", fields)
-    object.__setattr__(value, "__pydantic_fields_set__", _every_field(kind))
-    object.__setattr__(value, "__pydantic_extra__", None)
-    object.__setattr__(value, "__pydantic_private__", None)
+    _set_fields(value, fields)
+    _set_given(value, _every_field(kind))
+    _set_extra(value, None)
+    _set_private(value, None)
     return value
 
 

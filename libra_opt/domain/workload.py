@@ -276,7 +276,7 @@ def _job(j: int, job: WorkloadJob, queues: set[str]) -> Iterator[tuple[Location,
     if job.repeats and job.work is None:
         yield ("jobs", j, "work"), "is missing, and a job that repeats never ends without it; say how much work it has"
     if job.earlier and (job.observed_before or job.clock == "wall"):
-        yield ("jobs", j, "earlier"), "does not go with observed_before, nor with the wall clock; an earlier run is told by observed_before, earlier steps by this"
+        yield ("jobs", j, "earlier"), "does not go with observed_before or the wall clock, which tell of an earlier run; leave one of them out"
     if not job.stages:
         yield ("jobs", j, "stages"), "has no entries; a job needs at least one"
     if not job.steps:

@@ -9,6 +9,7 @@ from libra_opt.feedback.ageing import aged_weight
 from libra_opt.feedback.law import LAW, Band, Law
 from libra_opt.feedback.outcome import Outcome
 from libra_opt.feedback.planning import planning
+from libra_opt.feedback.seen import SeenJob, outcome_of
 from libra_opt.feedback.setpoint import Remembered, Setpoint
 
-__all__ = ["LAW", "Band", "Law", "Outcome", "Remembered", "Setpoint", "adapt", "aged_weight", "planning"]
+__all__ = ["LAW", "Band", "Law", "Outcome", "Remembered", "SeenJob", "Setpoint", "adapt", "aged_weight", "outcome_of", "planning"]

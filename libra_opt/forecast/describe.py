@@ -25,6 +25,8 @@ def describe(state: State, forecast: Forecast) -> tuple[Forecasted, ...]:
 
     Amounts parse back to the quanta of the forecast; `demand` names the compressible resources and `need` the others.
     """
+    if not forecast.stages:
+        return ()
     resources = state.ledger.resources
 
     @cache

@@ -131,7 +131,7 @@ def _grown(rows: NDArray[np.int64], stay: Staying) -> NDArray[np.int64]:
         Shape ``(n_rows, n_periods)``; the same number of neighbouring rows for each stage.
     """
     n_each = len(rows) // max(len(stay.stays), 1)
-    since, run, near = (np.repeat(values, n_each, axis=0) for values in (stay.since, stay.run, stay.near))
+    since, run, near = np.repeat(stay.since, n_each), np.repeat(stay.run, n_each, axis=0), np.repeat(stay.near, n_each, axis=0)
     known, period = rows != UNKNOWN, np.arange(rows.shape[1])
     present = known & (period >= since[:, None])
     seen = present & (run >= 0)

@@ -63,8 +63,8 @@ class Quantiles:
         if self.name in _LOOKING_INTO_STEPS and (stay := staying(observations.signals, len(observations.quanta), self.horizon)) is not None:
             within = within_phase(values, stay, PROBABILITIES, LARGEST_RATIO)
             next_period = np.where(np.isnan(within), next_period, within)
-        told = [next_period, *(predicted.values[:, step] for step in range(1, self.lookahead))]
-        (first, intensity), *ahead = [_planned(observations, quantiles, last) for quantiles in told]
+        periods = [next_period, *(predicted.values[:, step] for step in range(1, self.lookahead))]
+        (first, intensity), *ahead = [_planned(observations, quantiles, last) for quantiles in periods]
         return Outlook(first, intensity, _leading(predicted.methods, np.asarray(~np.isnan(demand.values).all(axis=2))), tuple(ahead))
 
 

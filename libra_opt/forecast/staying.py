@@ -120,8 +120,8 @@ def _speed(done: NDArray[np.float64], run: NDArray[np.int64], phases: Phases) ->
 def within_phase(values: NDArray[np.float64], stay: Staying, probabilities: tuple[float, ...], largest: float) -> NDArray[np.float64]:
     """Return quantiles of the next value of series that stay in their phase.
 
-    They are the last value times quantiles of the ratios of successive values within that phase, this time and before; with fewer than `LEAST_RATIOS`, the
-    last value alone.
+    They are the last value times quantiles of the ratios of successive values about there the times before; with fewer than `LEAST_RATIOS` of them, of those
+    anywhere in the phase, this time and before; with fewer of these, the last value alone.
 
     Parameters
     ----------
@@ -147,7 +147,9 @@ def within_phase(values: NDArray[np.float64], stay: Staying, probabilities: tupl
     last = of[np.arange(len(rows)), np.maximum(newest, 0)]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where((run[:, 1:] == run[:, :-1]) & (run[:, 1:] >= 0) & (of[:, :-1] > 0), of[:, 1:] / of[:, :-1], np.nan)
-    ratio = np.sort(np.minimum(ratio, largest), axis=1)
+    there = np.where(stay.near[stage][:, 1:], ratio, np.nan)
+    is_tried = (~np.isnan(there)).sum(axis=1, keepdims=True) >= LEAST_RATIOS
+    ratio = np.sort(np.minimum(np.where(is_tried, there, ratio), largest), axis=1)
     n_known = (~np.isnan(ratio)).sum(axis=1)
     for k, probability in enumerate(probabilities):
         at = np.clip(np.ceil(probability * n_known).astype(np.int64) - 1, 0, max(ratio.shape[1] - 1, 0))

@@ -1,4 +1,4 @@
-"""For every level of a job the least each way of each stage needs (R5, R8, R9).
+"""For every level of a job the least each way of each stage needs (R5, R8, R9, R15).
 
 Worked out block by block of levels, so that what is needed on the way stays small and near, and resource by resource, as most need only a part
 of the work: one that nobody demands is held at its floor, and where units are single quanta there is nothing to divide by.
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.formulation.curves import ServiceCurves
-from libra_opt.formulation.levels import TICK_TOLERANCE, Grid
+from libra_opt.formulation.levels import SERVICE_TOLERANCE, TICK_TOLERANCE, Grid
 from libra_opt.formulation.runs import ramp
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.ways import Ways, cards_for
@@ -83,6 +83,8 @@ def _fill(
     fits = np.ones(len(way), dtype=np.bool_)
     for column, ceiling in zip(amount, ways.ceiling.T, strict=True):
         fits &= column <= ceiling[way]
+    if ways.serves is not None:
+        fits &= _serves(tables, ways.serves[way], job[level], service[level])
     stays = fits & ~_twins(ways, way, amount, fits)
     level, way, amount, used = level[stays], way[stays], amount[:, stays], used[:, stays]
     stage = ways.stage[way]
@@ -95,6 +97,15 @@ def _fill(
         level, way, amount, used, is_first = level[stays], way[stays], amount[:, stays], used[:, stays], is_first[stays]
     surely = amount.astype(np.float64) if grid.is_whole else _surely(tables, ways, way, amount, used, grid.is_ticked, grid.is_inside[at][level])
     return reached, is_first, way, np.ascontiguousarray(amount.T), np.ascontiguousarray(surely.T)
+
+
+def _serves(tables: Tables, serves: _Floats, job: _Indices, service: _Floats) -> _Flags:
+    """R15: tell which entries of profiles serve a level, given the service of each and the job and service of its level.
+
+    An entry that serves more is left to higher levels where the job has no other stage that could hold it back.
+    """
+    is_alone = np.diff(tables.first_stage)[job] == 1
+    return np.asarray((serves >= service - SERVICE_TOLERANCE) & ((serves <= service + SERVICE_TOLERANCE) | ~is_alone | np.isinf(serves)))
 
 
 def _surely(tables: Tables, ways: Ways, way: _Indices, amount: _Ints, used: _Floats, is_ticked: _Flags, is_inside: _Flags) -> _Floats:

@@ -1,6 +1,7 @@
 """From a choice back to a plan: amounts, spare, actions and reasons in the order of the state, the tiers they reach, and the shares in use."""
 
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from libra_opt.formulation.program import Choice, Program, Score
 from libra_opt.formulation.reasons import explain
 from libra_opt.formulation.spare import share_spare
 from libra_opt.formulation.tables import Tables
+from libra_opt.formulation.wanted import Valued
 from libra_opt.formulation.written import Written
 
 __all__ = ["Decoded", "decode"]
@@ -33,8 +35,8 @@ class Decoded:
     utilisation: dict[str, dict[str, float]]
 
 
-def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> Decoded:
-    """Return the plan that `choice` stands for, its spare handed out where the options say so."""
+def decode(state: State, ledger: Ledger, program: Program, choice: Choice, valued: Valued | None = None) -> Decoded:
+    """Return the plan that `choice` stands for, its spare handed out where the options say so; with prices, reasons say what jobs would rather have."""
     tables = program.tables
     choice = _without_empty_admissions(program, choice)
     cells = choice[choice >= 0]
@@ -47,18 +49,20 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice) -> De
     service = _service(program, runs, way, amount)
     actions = _actions(tables, runs, stage, pool, amount)
     written = Written(ledger.resources)
-    reasons = explain(ledger, program, choice, actions, service, written)
-    held = zip(pool.tolist(), written.rows(amount), strict=True)
-    jobs: list[PlannedJob | None] = [None] * program.n_jobs
-    for j, action, share, reason, is_run in zip(program.job_order.tolist(), actions, service.tolist(), reasons, runs.tolist(), strict=True):
-        job = state.jobs[j]
-        stages = tuple(
-            trusted(PlannedStage, {"name": name, "pool": ledger.pools[k], "resources": resources})
-            for name, (k, resources) in zip(job.stage_names if is_run else (), held, strict=False)
-        )
-        jobs[j] = trusted(PlannedJob, {"id": job.id, "action": action, "service": share, "stages": stages, "reason": reason})
+    reasons = explain(ledger, program, choice, actions, service, written, valued)
+    order = program.job_order.tolist()
+    names = chain.from_iterable(state.jobs[order[j]].stage_names for j in np.flatnonzero(runs).tolist())
+    placed = [
+        trusted(PlannedStage, {"name": name, "pool": ledger.pools[k], "resources": resources})
+        for name, k, resources in zip(names, pool.tolist(), written.rows(amount), strict=True)
+    ]
+    first = np.append(0, np.cumsum(np.where(runs, np.diff(program.first_stage), 0))).tolist()
+    jobs = [
+        trusted(PlannedJob, {"id": ledger.jobs[j], "action": action, "service": share, "stages": tuple(placed[begin:end]), "reason": reason})
+        for j, action, share, (begin, end), reason in zip(order, actions, service.tolist(), pairwise(first), reasons, strict=True)
+    ]
     score = _score(program, choice, service, way)
-    return Decoded(tuple(job for job in jobs if job is not None), score, _utilisation(ledger, pool, amount))
+    return Decoded(tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist())), score, _utilisation(ledger, pool, amount))
 
 
 def _without_empty_admissions(program: Program, choice: Choice) -> Choice:
@@ -73,12 +77,14 @@ def _without_empty_admissions(program: Program, choice: Choice) -> Choice:
 
 
 def _service(program: Program, runs: _Flags, way: _Indices, amount: _Ints) -> _Floats:
-    """R5 to R7: return the service of every job from what its stages hold."""
+    """R5 to R7, R15: return the service of every job from what its stages hold."""
     stage = program.ways.stage[way]
     curves, demand = program.curves, program.tables.demand[stage]
     with np.errstate(divide="ignore", invalid="ignore"):
         level = np.where(demand > 0, program.ways.speed[way, None] * amount / demand, np.inf).min(axis=1, initial=np.inf)
     stage_service = curves.at(stage, np.minimum(level, curves.top[stage]))
+    if program.ways.serves is not None:
+        stage_service = np.minimum(stage_service, program.ways.serves[way])
     service = np.where(runs, np.inf, 0.0)
     owner = np.repeat(np.arange(program.n_jobs), np.where(runs, np.diff(program.first_stage), 0))
     np.minimum.at(service, owner, stage_service)

@@ -1,4 +1,4 @@
-"""The services at which some whole unit of a job ticks (R5, R7, R8), as many of them as there is room for: the levels of its bundles."""
+"""The services at which some whole unit of a job ticks (R5, R7, R8), as many of them as there is room for, and those of its profiles: its bundles' levels."""
 
 from dataclasses import dataclass
 
@@ -78,7 +78,10 @@ def choose_levels(tables: Tables, curves: ServiceCurves, ways: Ways, most_cells:
         at_ceiling = np.where(wanted, ways.ceiling.T * per_level, np.inf)
     lowest = np.minimum(at_floor.min(axis=0, initial=np.inf), curves.top[stage])
     highest = np.minimum(at_ceiling.min(axis=0, initial=np.inf), curves.top[stage])
-    least, most = _range(tables, ways, curves.at(stage, lowest), curves.at(stage, highest))
+    low, high = curves.at(stage, lowest), curves.at(stage, highest)
+    if ways.serves is not None:
+        low, high = np.minimum(low, ways.serves), np.minimum(high, ways.serves)
+    least, most = _range(tables, ways, low, high)
     row, level, is_ticked = _ticks(tables, curves, ways, per_level * unit, wanted, unit, lowest, highest, most_cells, window)
     is_complete = bool((is_ticked | ~wanted).all())
     is_whole = window is None and is_complete
@@ -90,6 +93,10 @@ def choose_levels(tables: Tables, curves: ServiceCurves, ways: Ways, most_cells:
     able = np.flatnonzero(most >= 0)
     jobs = [job[row], able, tables.stage_job[bend_stage]]
     services = [curves.at(stage[row], level), most[able], bend]
+    if ways.serves is not None:
+        profiled = np.flatnonzero(np.isfinite(ways.serves))
+        jobs.append(job[profiled])
+        services.append(ways.serves[profiled])
     if window is not None:
         edged, anchored = able[window.low[able] <= window.high[able]], able[window.anchor[able] >= 0]
         jobs += [edged, edged, anchored]

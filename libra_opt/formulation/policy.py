@@ -59,7 +59,7 @@ def _work(ledger: Ledger, tables: Tables) -> _Floats:
         return np.zeros(0)
     names = [resource.name for resource in ledger.resources]
     first = tables.first_stage[:-1]
-    demand = np.add.reduceat(tables.demand, first, axis=0)
+    demand = np.add.reduceat(tables.wish, first, axis=0)
     asked = demand + np.add.reduceat(tables.need.astype(np.float64), first, axis=0)
     least = np.add.reduceat(tables.lo.astype(np.float64), first, axis=0)
     total = tables.capacity.astype(np.float64).sum(axis=0)

@@ -232,9 +232,8 @@ class Program:
         """Return what `choice` uses of the shared rows."""
         cells = choice[choice >= 0]
         shared = self.shared
-        pool, queue = np.zeros_like(shared.capacity), np.zeros_like(shared.ceiling)
-        np.add.at(pool, self.cell_pool[cells], self.amount[cells])
-        np.add.at(queue, self.queue[self.cell_job[cells]], self.amount[cells])
+        amount = self.amount.take(cells, axis=0)
+        pool, queue = _added(self.cell_pool[cells], amount, len(shared.capacity)), _added(self.queue[self.cell_job[cells]], amount, len(shared.ceiling))
         return Usage(pool, shared.forest.gathered(queue), float(self.cell_ms[cells].sum() + self.wait_ms[~self.runs(choice)].sum()))
 
     def runs(self, choice: Choice) -> npt.NDArray[np.bool_]:
@@ -263,6 +262,12 @@ class Program:
         over = max(0.0, usage.ms - self.shared.budget_ms) / 1000
         unevenness = float((self.worth * service**2).sum())
         return Score(float(self.lost[~runs].sum()), over, shortfall, value, unevenness, moved, self.shared.borrowed(usage.queue))
+
+
+def _added(group: _Indices, amount: _Floats, n_groups: int) -> _Floats:
+    """Return the sum of the rows of each group, shape ``(n_groups, n_columns)``."""
+    columns = [np.bincount(group, column, n_groups) for column in amount.T]
+    return np.ascontiguousarray(np.array(columns, dtype=np.float64).reshape(amount.shape[1], n_groups).T)
 
 
 def freeze(value: object) -> None:

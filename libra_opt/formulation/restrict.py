@@ -95,8 +95,8 @@ def restrict(program: Program, jobs: _Indices, levels: _Flags, fixed: Usage | No
             first_slot=np.append(0, np.cumsum(counts[job])).astype(np.intp),
             first_cell=np.append(0, np.cumsum(in_slot)).astype(np.intp),
             way=bundles.way[kept_cells],
-            amount=bundles.amount[kept_cells],
-            surely=bundles.surely[kept_cells],
+            amount=bundles.amount.take(kept_cells, axis=0),
+            surely=bundles.surely.take(kept_cells, axis=0),
             is_whole=False,
             is_complete=bundles.is_complete,
         ),
@@ -109,8 +109,8 @@ def restrict(program: Program, jobs: _Indices, levels: _Flags, fixed: Usage | No
         n_wait_moves=program.n_wait_moves[jobs],
         cell_ms=program.cell_ms[kept_cells],
         cell_moved=program.cell_moved[kept_cells],
-        amount=program.amount[kept_cells],
-        surely=program.surely[kept_cells],
+        amount=program.amount.take(kept_cells, axis=0),
+        surely=program.surely.take(kept_cells, axis=0),
     )
     return Restricted(small, jobs, stages, kept_cells)
 

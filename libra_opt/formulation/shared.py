@@ -162,6 +162,7 @@ def _guarantee_floors(ledger: Ledger, tables: Tables, curves: ServiceCurves, way
         return np.zeros((n_queues, n))
     fastest = np.array([_fastest(allowed) for allowed in tables.placings])[tables.placing]
     used = tables.demand * (np.minimum(1.0, curves.top) / fastest)[:, None]
+    used = np.where(tables.demand > 0, used, tables.wish)
     wanted = np.maximum(np.maximum(tables.lo, tables.need), used)
     units = wanted / tables.unit
     ask = np.minimum(tables.hi.astype(np.float64), np.ceil(units - 1e-9 * np.maximum(1.0, units)) * tables.unit)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS, Ledger
+from libra_opt.domain.profile import Profile
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.formulation.runs import spans
 
@@ -38,10 +39,16 @@ class Tables:
         Quanta, shape ``(n_stages, n_resources)``; `held` is 0 for a stage that holds nothing.
     demand
         Quanta, shape ``(n_stages, n_resources)``.
+    wish
+        What a stage would use in a fully served period: its demand, or what the fastest entry of its profile lists (R15), shape
+        ``(n_stages, n_resources)``.
     holds, here
         Whether a stage holds something, and in which pool, shape ``(n_stages,)``.
     placing, placings
-        Of every stage position, which of the distinct `placings` it has, shape ``(n_stages,)``; each is pairs of an allowed pool and its speed.
+        Of every stage position, which of the distinct `placings` it has, shape ``(n_stages,)``; each is pairs of an allowed pool and its speed,
+        and where a stage has a profile, one pair for every entry of it.
+    profiles
+        The profile of every one of `placings`, or None.
     resize_ms
         R11, shape ``(n_jobs, n_resources)``.
     evict_ms, migrate_ms
@@ -76,10 +83,12 @@ class Tables:
     need: _Ints
     held: _Ints
     demand: _Floats
+    wish: _Floats
     holds: _Flags
     here: _Indices
     placing: _Indices
     placings: tuple[tuple[tuple[int, Fraction], ...], ...]
+    profiles: tuple[Profile | None, ...]
     resize_ms: _Ints
     evict_ms: _Floats
     migrate_ms: _Floats
@@ -114,9 +123,7 @@ def tabulate(ledger: Ledger) -> Tables:
     names = [resource.name for resource in ledger.resources]
     has_cards = CARDS in names and CARD_MEMORY in names
     queue = np.array(ledger.job_queue, dtype=np.intp)[order]
-    kinds: dict[int, int] = {}
-    placing = [kinds.setdefault(id(allowed), len(kinds)) for allowed in ledger.allowed]
-    placings = {id(allowed): allowed for allowed in ledger.allowed}
+    placing, placings, profiles = _placings(ledger)
     demand, unit = _matrix(ledger.demand, n)[stage].astype(np.float64), _matrix(ledger.unit, n)[stage]
     return Tables(
         job_order=order,
@@ -129,10 +136,12 @@ def tabulate(ledger: Ledger) -> Tables:
         need=_matrix(ledger.need, n)[stage],
         held=_matrix([held or nothing for held in ledger.current], n)[stage],
         demand=demand,
+        wish=_wish(ledger, demand, stage),
         holds=np.array([held is not None for held in ledger.current], dtype=np.bool_)[stage],
         here=np.array(ledger.current_pool, dtype=np.intp)[stage],
         placing=np.array(placing, dtype=np.intp)[stage],
-        placings=tuple(placings[kind] for kind in kinds),
+        placings=placings,
+        profiles=profiles,
         resize_ms=_matrix(ledger.resize_ms, n)[order],
         evict_ms=np.array(ledger.evict_ms, dtype=np.float64)[order],
         migrate_ms=np.array(ledger.migrate_ms, dtype=np.float64)[order],
@@ -150,6 +159,38 @@ def tabulate(ledger: Ledger) -> Tables:
         card=names.index(CARDS) if has_cards else -1,
         memory=names.index(CARD_MEMORY) if has_cards else -1,
     )
+
+
+def _placings(ledger: Ledger) -> tuple[list[int], tuple[tuple[tuple[int, Fraction], ...], ...], tuple[Profile | None, ...]]:
+    """R4, R15: return of every row of the ledger which of the distinct placings it has, these, and their profiles."""
+    kinds: dict[int, int] = {}
+    if not ledger.profiles:
+        placing = [kinds.setdefault(id(allowed), len(kinds)) for allowed in ledger.allowed]
+        known = {id(allowed): allowed for allowed in ledger.allowed}
+        return placing, tuple(known[kind] for kind in kinds), (None,) * len(kinds)
+    found: list[tuple[tuple[tuple[int, Fraction], ...], Profile | None]] = []
+    placing = []
+    for s, allowed in enumerate(ledger.allowed):
+        profile = ledger.profiles.get(s)
+        kind = id(allowed) if profile is None else id(profile)
+        if kind not in kinds:
+            kinds[kind] = len(found)
+            found.append((allowed if profile is None else tuple((entry.pool, Fraction(1)) for entry in profile.entries), profile))
+        placing.append(kinds[kind])
+    return placing, tuple(pairs for pairs, _ in found), tuple(profile for _, profile in found)
+
+
+def _wish(ledger: Ledger, demand: _Floats, stage: _Indices) -> _Floats:
+    """R15: return what stages would use in a fully served period, given the demand of stages in canonical order."""
+    if not ledger.profiles:
+        return demand
+    rows = np.array(sorted(ledger.profiles), dtype=np.intp)
+    wish = np.empty_like(demand)
+    wish[:] = demand
+    where = np.empty(len(stage), dtype=np.intp)
+    where[stage] = np.arange(len(stage))
+    wish[where[rows]] = _matrix([ledger.profiles[s].wish for s in rows.tolist()], ledger.n_resources)
+    return wish
 
 
 def _matrix(rows: Sequence[tuple[int, ...]], width: int) -> _Ints:

@@ -1,7 +1,7 @@
-"""The ways a stage can be placed: one per allowed pool, and in the pool it sits in one more per amount of what it holds that it keeps.
+"""The ways a stage can be placed: one per allowed pool (per entry of its profile), and in the pool it sits in one more per amount that it keeps.
 
 A way fixes everything that does not depend on the level: pool and speed (R4), floors and ceilings of every resource (R2, R3, R5's needs, R8,
-R9 as far as memory is fixed), and which resources stay exactly as they are (R14's keep).
+R9 as far as memory is fixed), which resources stay exactly as they are (R14's keep), and what a profile lists and how well that serves (R15).
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,9 @@ class Ways:
     speed
         Shape ``(n_ways,)``.
     floor, ceiling
-        Least and most amounts in quanta, whole units, shape ``(n_ways, n_resources)``; equal for a kept resource.
+        Least and most amounts in quanta, whole units, shape ``(n_ways, n_resources)``; equal for a kept resource and for one that a profile lists.
+    serves
+        R15: service of the stage in a way that is an entry of its profile, infinity in the others, shape ``(n_ways,)``; None where no stage has one.
     """
 
     stage: _Indices
@@ -39,16 +41,23 @@ class Ways:
     speed: _Floats
     floor: _Ints
     ceiling: _Ints
+    serves: _Floats | None = None
 
 
 def placements(ledger: Ledger, tables: Tables) -> Ways:
     """Return the ways of all stages; a stage without any way keeps its job waiting."""
-    stage, pool, speed, kept = _enumerate(ledger, tables)
+    stage, option, kept, options = _enumerate(ledger, tables)
+    pool, speed = options.pool[option], options.speed[option]
     unit = tables.unit[stage]
     least = np.maximum(tables.lo, tables.need)[stage]
     most = np.minimum(tables.hi[stage], tables.capacity[pool])
     floor = least + (-least) % unit
     ceiling = most - most % unit
+    if options.listed is not None:
+        is_listed, listed = options.listed[option], options.amount[option]
+        within = np.where(listed <= ceiling, listed, -1)
+        floor, ceiling = np.where(is_listed, listed, floor), np.where(is_listed, within, ceiling)
+        least, most = np.where(is_listed, listed, least), np.where(is_listed, within, most)
     rows = np.flatnonzero(kept.any(axis=1))
     if len(rows):
         held, mask = tables.held[stage[rows]], kept[rows]
@@ -60,19 +69,52 @@ def placements(ledger: Ledger, tables: Tables) -> Ways:
         wanted = cards_for(floor[:, tables.memory], tables.card_ratio[pool], unit[:, tables.card])
         floor[:, tables.card] = np.maximum(floor[:, tables.card], wanted)
         feasible &= (wanted >= 0) & (floor[:, tables.card] <= ceiling[:, tables.card])
-    return Ways(stage[feasible], pool[feasible], speed[feasible], floor[feasible], ceiling[feasible])
+    serves = None if options.serves is None else options.serves[option][feasible]
+    return Ways(stage[feasible], pool[feasible], speed[feasible], floor[feasible], ceiling[feasible], serves)
 
 
-def _enumerate(ledger: Ledger, tables: Tables) -> tuple[_Indices, _Indices, _Floats, npt.NDArray[np.bool_]]:
-    """Return stage, pool, speed and which resources are kept, of all ways, feasible or not."""
+@dataclass(frozen=True)
+class _Options:
+    """What the distinct placings of all stages offer, one after the other, each sorted by pool name: pool and speed, shape ``(n,)``.
+
+    Where some stage has a profile (R15) also which resources an option lists and how much of them, shape ``(n, n_resources)``, and its service.
+    """
+
+    first: _Indices
+    pool: _Indices
+    speed: _Floats
+    listed: npt.NDArray[np.bool_] | None
+    amount: _Ints
+    serves: _Floats | None
+
+
+def _options(ledger: Ledger, tables: Tables) -> _Options:
     by_name = np.argsort(np.argsort(ledger.pools)).tolist() if ledger.pools else []
-    options = [sorted(((k, float(v)) for k, v in allowed), key=lambda option: by_name[option[0]]) for allowed in tables.placings]
-    ends = np.cumsum([len(some) for some in options], dtype=np.intp)
-    begins = np.append(0, ends)[:-1]
+    order = [sorted(range(len(allowed)), key=[by_name[k] for k, _ in allowed].__getitem__) for allowed in tables.placings]
+    options = [allowed[i] for some, allowed in zip(order, tables.placings, strict=True) for i in some]
+    n, width = len(options), ledger.n_resources
+    first = np.cumsum([0, *(len(some) for some in order)], dtype=np.intp)
+    pool = np.array([k for k, _ in options], dtype=np.intp)
+    speed = np.array([float(v) for _, v in options], dtype=np.float64)
+    if not any(tables.profiles):
+        return _Options(first, pool, speed, None, np.zeros((0, width), dtype=np.int64), None)
+    listed, amount, serves = np.zeros((n, width), dtype=np.bool_), np.zeros((n, width), dtype=np.int64), np.full(n, np.inf)
+    for begin, some, profile in zip(first.tolist(), order, tables.profiles, strict=False):
+        if profile is not None:
+            rows = slice(begin, begin + len(some))
+            listed[rows] = profile.listed
+            amount[rows] = [profile.entries[i].amounts for i in some]
+            serves[rows] = [float(profile.entries[i].share) for i in some]
+    return _Options(first, pool, speed, listed, amount, serves)
+
+
+def _enumerate(ledger: Ledger, tables: Tables) -> tuple[_Indices, _Indices, npt.NDArray[np.bool_], _Options]:
+    """Return stage, option and which resources are kept, of all ways, feasible or not; and the options."""
+    options = _options(ledger, tables)
+    begins, ends = options.first[:-1], options.first[1:]
     option = spans(begins[tables.placing], ends[tables.placing])[0]
     stage = np.repeat(np.arange(len(tables.stage)), (ends - begins)[tables.placing])
-    pool = np.array([k for some in options for k, _ in some], dtype=np.intp)[option]
-    speed = np.array([v for some in options for _, v in some], dtype=np.float64)[option]
+    pool = options.pool[option]
     masks, first_mask, charge = _keeps(tables)
     job = tables.stage_job[stage]
     is_here = tables.holds[stage] & (pool == tables.here[stage])
@@ -80,7 +122,7 @@ def _enumerate(ledger: Ledger, tables: Tables) -> tuple[_Indices, _Indices, _Flo
     row = np.repeat(np.arange(len(stage)), n_kept + 1)
     nth = ramp(n_kept + 1)
     mask = np.where(nth < n_kept[row], first_mask[charge[job[row]]] + nth, len(masks) - 1)
-    return stage[row], pool[row], speed[row], masks[mask]
+    return stage[row], option[row], masks[mask], options
 
 
 def _keeps(tables: Tables) -> tuple[npt.NDArray[np.bool_], _Indices, _Indices]:

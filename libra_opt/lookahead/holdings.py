@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from libra_opt.domain.profile import Profile
 from libra_opt.formulation.bundles import least_amounts
 from libra_opt.formulation.program import Program
 from libra_opt.formulation.shadow import Prices
@@ -74,10 +75,14 @@ class Served:
         return dict(zip(zip(ways.stage[low:high].tolist(), ways.pool[low:high].tolist(), strict=True), rows, strict=True))
 
     def service(self, holdings: Holdings) -> _Floats:
-        """R5 to R7: return the service of every way, shape ``(n,)``."""
+        """R5 to R7, R15: return the service of every way, shape ``(n,)``."""
         tables, curves = self.span.program.tables, self.span.program.curves
         service = np.full(len(holdings), np.inf)
         for i, s in enumerate(self.stages):
+            profile = tables.profiles[tables.placing[s]]
+            if profile is not None:
+                service = np.minimum(service, _measured(profile, holdings.pool[:, i], holdings.amount[:, i]))
+                continue
             speeds = {k: float(v) for k, v in tables.placings[tables.placing[s]]}
             speed = np.array([speeds.get(k, 0.0) for k in range(len(tables.capacity))])[holdings.pool[:, i]]
             demand = tables.demand[s]
@@ -86,6 +91,15 @@ class Served:
             stage = np.full(len(level), s)
             service = np.minimum(service, curves.at(stage, np.minimum(level, curves.top[s])))
         return service
+
+
+def _measured(profile: Profile, pool: _Indices, amount: _Ints) -> _Floats:
+    """R15: return the service of what is held, 0 where it is no entry of the profile; shape ``(n,)``."""
+    is_listed, service = np.array(profile.listed, dtype=np.bool_), np.zeros(len(pool))
+    for entry in profile.entries:
+        holds = (pool == entry.pool) & (amount[:, is_listed] == np.array(entry.amounts)[is_listed]).all(axis=1)
+        service[holds] = float(entry.share)
+    return service
 
 
 def one_of_each(holdings: Sequence[Holdings]) -> Holdings:
@@ -105,6 +119,8 @@ def unique_holdings(holdings: Holdings) -> Holdings:
 def held_on(served: Served, fresh: Holdings, held: Holdings, price: _Floats, *, is_whole: bool) -> Holdings:
     """Return the ways to hold on to the charged part of what was held in other periods, with the least of the rest.
 
+    A job with a profile (R15) has none: what it may hold of the listed resources is among its own ways in every period.
+
     Parameters
     ----------
     fresh
@@ -118,7 +134,8 @@ def held_on(served: Served, fresh: Holdings, held: Holdings, price: _Floats, *, 
     """
     program = served.span.program
     charged = program.tables.resize_ms[served.job] > 0
-    if not charged.any() or not len(fresh) or not len(held):
+    is_measured = any(program.tables.profiles[program.tables.placing[s]] is not None for s in served.stages)
+    if is_measured or not charged.any() or not len(fresh) or not len(held):
         return fresh.take(np.zeros(0, dtype=np.intp))
     service = served.service(fresh)
     keeps = np.zeros((len(held), len(fresh), len(served.stages)), dtype=np.bool_)

@@ -199,7 +199,7 @@ def _is_complete(journeys: Sequence[Journey], spans: Sequence[Span]) -> bool:
     most that any of them needs; both are among its ways.
     """
     tables = spans[0].program.tables
-    if len(tables.stage) != len(journeys):
+    if len(tables.stage) != len(journeys) or any(tables.profiles):
         return False
     charges = tables.resize_ms
     one_charge = (charges == np.where(charges > 0, charges.max(axis=1, keepdims=True), 0)).all()

@@ -1,6 +1,6 @@
 """Ours as a policy: `allocate` on what was observed, with or without feedback; or on the truth, as an upper mark for the forecast."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -8,9 +8,11 @@ from typing import Final
 from libra_opt.allocate import allocate
 from libra_opt.domain import Options, Plan, Workload
 from libra_opt.domain.quantity import parse
-from libra_opt.feedback import LAW, Law, Outcome, Setpoint, adapt, aged_weight, planning
+from libra_opt.feedback import LAW, Law, Outcome, SeenJob, Setpoint, adapt, aged_weight, planning
+from libra_opt.feedback import outcome_of as count_outcome
 from libra_opt.simulation.grant import Decision, Grant, Holding, Moment
 from libra_opt.simulation.loop import PeriodRecord
+from libra_opt.simulation.plant import JobPeriod
 
 __all__ = ["Ours", "grants_of", "outcome_of"]
 
@@ -62,29 +64,20 @@ def outcome_of(moment: Moment, record: PeriodRecord) -> Outcome:
 
     Jobs that spent all the period on starting or moving, or at the beginning of a phase, say nothing of the memory that is wasted.
     """
-    jobs = record.jobs
-    ran = [job for job in jobs if job.action in _RUNNING]
-    waiting = [job.index for job in jobs if job.action in ("wait", "evict")]
-    delays = [moment.waited[job.index] for job in jobs if job.index in moment.waited]
     memory = [r for r, resource in enumerate(moment.workload.resources) if not resource.compressible]
-    seen = [job for job in ran if job.ran > 0]
-    held = sum(grant.amounts[r] for job in seen for grant in job.holding or () if grant is not None for r in memory)
-    used = sum(row[r] for job in seen for row in job.watermark for r in memory)
-    moved = [job for job in jobs if job.action in ("resize", "migrate")]
-    outcome = Outcome(
-        period_seconds=record.seconds,
-        n_running=len(ran) + sum(job.action == "evict" for job in jobs),
-        n_waiting=len(waiting),
-        n_preemptions=sum(job.action == "evict" for job in jobs),
-        n_resizes=sum(job.action == "resize" for job in jobs),
-        n_migrations=sum(job.action == "migrate" for job in jobs),
-        lost_seconds=sum(job.paused for job in moved),
-        n_memory_kills=sum(job.kills > 0 for job in jobs),
-        memory_waste_share=min(1.0, max(0.0, 1 - used / held)) if held else None,
+    return count_outcome([_seen(moment, job, memory) for job in record.jobs], record.seconds)
+
+
+def _seen(moment: Moment, job: JobPeriod, memory: Sequence[int]) -> SeenJob:
+    is_told = job.action in _RUNNING and job.ran > 0
+    return SeenJob(
+        action=job.action,
+        lost_seconds=job.paused,
+        is_killed=job.kills > 0,
+        held=tuple(grant.amounts[r] for grant in job.holding or () if grant is not None for r in memory) if is_told else (),
+        used=tuple(row[r] for row in job.watermark for r in memory) if is_told else (),
+        delay_seconds=moment.waited.get(job.index),
     )
-    if delays:
-        outcome = outcome.replace({"mean_delay_seconds": sum(delays) / len(delays), "max_delay_seconds": max(delays)})
-    return outcome
 
 
 def grants_of(plan: Plan, workload: Workload) -> Mapping[int, Holding]:

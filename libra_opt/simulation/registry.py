@@ -41,7 +41,10 @@ class PolicyKind:
 
 
 OURS: Final = Options(gap=0.01, effort=0.5, hold_periods=2, forecast=ForecastOptions(need="own_step"))
-"""What ours asks for in every state, unless its line below says otherwise; feedback then tunes it."""
+"""What ours asks for in every state of a period of `HOLD_SECONDS` / 2, unless its line below says otherwise; feedback then tunes it."""
+
+HOLD_SECONDS: Final = 120.0
+"""How long a plan is expected to hold at the full price of moving, whatever the period; at rest the price is half, so twice that."""
 
 AT_REST: Final = planning(OURS, Setpoint())
 """The same as feedback begins with it: for ours without feedback, and for baselines that forecast, so that none is weak for want of a margin."""
@@ -82,16 +85,21 @@ def _forecasting(module: str, function: str) -> Make:
 
 def _ours(name: str, options: Options = OURS, *, is_true: bool = False) -> Make:
     def make(_workload: Workload, period_seconds: float, _seed: int) -> Policy:
-        return Ours(name, options, is_true=is_true, setpoint=Setpoint(period_seconds=period_seconds))
+        return Ours(name, _held(options, period_seconds), is_true=is_true, setpoint=Setpoint(period_seconds=period_seconds))
 
     return make
 
 
 def _without_feedback(name: str) -> Make:
-    def make(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
-        return Ours(name, AT_REST)
+    def make(_workload: Workload, period_seconds: float, _seed: int) -> Policy:
+        return Ours(name, _held(AT_REST, period_seconds))
 
     return make
+
+
+def _held(options: Options, period_seconds: float) -> Options:
+    """Return the options for periods of another length: moves are spread over the same time."""
+    return options.replace({"hold_periods": options.hold_periods * HOLD_SECONDS / (OURS.hold_periods * period_seconds)})
 
 
 def _with(**changes: object) -> Options:

@@ -48,6 +48,9 @@ _FEW = 300
 _DRAWN = (400, 1)
 """The same for those that look in other places, drawn by the seed."""
 
+_MIXED = (0.25, 0.02)
+"""Parts of the gap asked for to which the mixed relaxation is solved, by turn: the first lowers the bound, the second is for what then is hardly open."""
+
 _CORES = ((60, 1_000, 0.05), (120, 2_000, 0.1), (250, 3_000, 0.15), (10_000, 6_000, 0.4), (10_000, 15_000, 1.0))
 """Most jobs and cells of the cores that CP-SAT gets, one after the other while the gap is open, and their share of the effort left."""
 
@@ -102,9 +105,8 @@ def _solve_large(program: Program, options: Options) -> Solution:
 def _searches(program: Program, options: Options) -> Iterator[_Search]:
     """Yield the searches in their order, the cheap ones and those that prove most first."""
 
-    def mixed(found: Found, effort: float) -> tuple[Found, float]:
-        del effort
-        return mix(program, found, options), 0.0
+    def mixed(share: float) -> _Search:
+        return lambda found, effort: (mix(program, found, options, share), 0.0)  # noqa: ARG005
 
     def roaming(found: Found, effort: float) -> tuple[Found, float]:
         return roam(program, found, options, effort / 2)
@@ -126,9 +128,9 @@ def _searches(program: Program, options: Options) -> Iterator[_Search]:
         yield recombined(DIVES[1])
         yield nearby(_DRAWN, drawn)
     yield nearby(_NEARBY[1])
-    yield mixed
+    yield mixed(_MIXED[0])
     yield nearby(_NEARBY[2])
     yield from (core(*size) for size in _CORES[:2])
     yield roaming
-    yield mixed  # again: nearer to the bound it has fewer bundles to decide
+    yield mixed(_MIXED[1])  # again, closer: nearer to the bound it has fewer bundles to decide
     yield from (core(*size) for size in _CORES[2:])

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from libra_opt.formulation.program import Choice, Program, Usage
 from libra_opt.formulation.restrict import Restricted, restrict
-from libra_opt.formulation.runs import first_least, spans
+from libra_opt.formulation.runs import first_least, least, spans
 from libra_opt.solvers.lagrangian import Priced
 
 __all__ = ["Core", "split", "value_outside"]
@@ -128,7 +128,7 @@ def _distances(program: Program, priced: Priced, slack: _Floats, keep: Choice | 
     near = np.flatnonzero(level <= 1.0)
     cells, starts = spans(bundles.first_cell[bundles.first_slot[near]], bundles.first_cell[bundles.first_slot[near + 1]])
     cell = np.full(program.n_cells, np.inf)
-    cheapest = np.minimum.reduceat(priced.cell_cost, bundles.first_cell[:-1]) if program.n_cells else np.zeros(0)
+    cheapest = least(priced.cell_cost, bundles.first_cell[:-1])
     slot = program.cell_slot[cells]
     cell[cells] = (priced.cell_cost[cells] - cheapest[slot]) / unit[program.cell_job[cells]]
     if keep is not None:
@@ -139,7 +139,9 @@ def _distances(program: Program, priced: Priced, slack: _Floats, keep: Choice | 
     if len(able):
         first = bundles.first_level[able]
         best = np.minimum.reduceat(level, first)
-        second = np.minimum.reduceat(np.where(_is_first_least(level, bundles.first_level), np.inf, level), first)
+        others = level.copy()
+        others[first_least(level, first)] = np.inf
+        second = np.minimum.reduceat(others, first)
         job[able] = np.minimum(np.maximum(best, wait[able]), second)
     if len(near):
         is_first = np.append(True, bundles.job[near[1:]] != bundles.job[near[:-1]])
@@ -147,16 +149,6 @@ def _distances(program: Program, priced: Priced, slack: _Floats, keep: Choice | 
         other[first_least(other, np.flatnonzero(np.append(True, slot[1:] != slot[:-1])))] = np.inf
         job[jobs] = np.minimum(job[jobs], np.minimum.reduceat(other, starts[is_first]))
     return _Distances(level, cell, job)
-
-
-def _is_first_least(value: _Floats, first: _Indices) -> _Flags:
-    """Tell which entries are the first least ones of their groups, which begin at `first` and end where the next begins."""
-    groups = np.flatnonzero(np.diff(first) > 0)
-    least = np.repeat(np.minimum.reduceat(value, first[groups]), np.diff(first)[groups])
-    position = np.where(value == least, np.arange(len(value)), len(value))
-    is_first = np.zeros(len(value), dtype=np.bool_)
-    is_first[np.minimum.reduceat(position, first[groups])] = True
-    return is_first
 
 
 def _answers(program: Program, priced: Priced) -> Choice:

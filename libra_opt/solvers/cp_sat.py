@@ -302,6 +302,7 @@ class _Search:
         solver.parameters.symmetry_level = 0
         solver.parameters.max_presolve_iterations = 1
         solver.parameters.relative_gap_limit = gap / 2
+        solver.parameters.catch_sigint_signal = False  # it would end the search at Ctrl-C and go on with another plan; Python stops the call instead
         solver.parameters.max_deterministic_time = max(1e-3, self.effort - self.used)
         return solver
 

@@ -62,10 +62,7 @@ class Dual:
         prices = self.rows.prices(point)
         table = prices.pool[:, None, :] + prices.of_queues(self.program.shared)[None, :, :]
         cost = self.use @ table.ravel() + self.charge + prices.ms * self.cell_ms
-        least = cells.least(cost)
-        odds = np.exp((cells.spread(least) - cost) / (temperature * self.cell_scale))
-        total = cells.total(odds)
-        soft = least - temperature * self.slot_scale * np.log(total)
+        soft, odds, total = self._softened(cost, temperature)
         level = (self.gain - slots.total(soft[self.slot_of_cells]))[self.level_of_slots]
         wait = -(program.per_ms + prices.ms)[self.able] * program.wait_ms[self.able] - self.lost
         best, heat = np.maximum(levels.most(level), wait), temperature * self.scale
@@ -74,10 +71,21 @@ class Dual:
         sums = levels.total(level_odds) + wait_odds
         value = float((self.weight * (best + heat * np.log(sums))).sum())
         level_share = (level_odds / levels.spread(sums / self.weight))[self.level_of_jobs]
-        share = odds * cells.spread(slots.spread(level_share)[self.slot_of_levels] / total)
+        of_slot = slots.spread(level_share)[self.slot_of_levels]
+        share = of_slot if odds is None else odds * cells.spread(of_slot / total)
         used = (self.use.T @ share).reshape(table.shape)
         spent = float((share * self.cell_ms).sum() + (self.weight * wait_odds / sums * program.wait_ms[self.able]).sum())
         return self._add_rows(point, prices, value, used, spent)
+
+    def _softened(self, cost: _Floats, temperature: float) -> tuple[_Floats, _Floats | None, _Floats]:
+        """Return the soft least cost of every slot, the odds of each of its cells, and their sum; no odds where no slot has more than one cell."""
+        cells = self.cells
+        if len(cells.entry) == len(cells.run):
+            return cost, None, np.ones(0)
+        least = cells.least(cost)
+        odds = np.exp((cells.spread(least) - cost) / (temperature * self.cell_scale))
+        total = cells.total(odds)
+        return least - temperature * self.slot_scale * np.log(total), odds, total
 
     def _add_rows(self, point: _Floats, prices: Prices, value: float, used: _Floats, spent: float) -> tuple[float, _Floats]:
         rows, shared = self.rows, self.program.shared

@@ -74,11 +74,12 @@ class Linear:
 
     def extended(self, guess: Guess) -> "Linear":
         """Return the same program with a column of nothing for every row that has a dual: held at zero, worth that dual per unit of the row."""
-        rows = np.flatnonzero(guess.duals > 0)
-        nothing = sparse.csc_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(len(self.low), len(rows)))
+        rows, matrix = np.flatnonzero(guess.duals > 0), self.matrix
+        cells = np.append(matrix.data, np.ones(len(rows))), np.append(matrix.indices, rows.astype(matrix.indices.dtype))
+        first = np.append(matrix.indptr, matrix.indptr[-1] + np.arange(1, len(rows) + 1, dtype=matrix.indptr.dtype))
         return Linear(
             np.concatenate([self.gain, guess.duals[rows]]),
-            sparse.hstack([self.matrix, nothing]).tocsc(),
+            sparse.csc_array((*cells, first), shape=(matrix.shape[0], matrix.shape[1] + len(rows))),
             self.low,
             self.high,
             np.concatenate([self.upper, np.zeros(len(rows))]),
@@ -125,11 +126,15 @@ class Optimum:
                 self._highs.clearSolver()
                 self._solve()
         self._basis = self._highs.getBasis()
+        self._is_first = True
 
     def fix(self, columns: _Indices, values: _Floats) -> None:
-        """Hold columns at values and solve again."""
+        """Hold columns at values and solve again; with no columns at all, and none held since it was solved, it is at its optimum already."""
+        if not len(columns) and self._is_first:
+            return
         self._highs.changeColsBounds(len(columns), columns.astype(np.int32), values, values)
         self._fixed.append(columns)
+        self._is_first = False
         self._solve()
 
     def release(self) -> None:
@@ -228,14 +233,14 @@ def solve_integer(
     restarts
         Whether the search may begin again once much is fixed at the root: it finds more among many columns, and takes twice the time.
     """
-    from highspy import HighsModelStatus, HighsSolution, HighsVarType, kSolutionStatusFeasible  # noqa: PLC0415
+    from highspy import HighsModelStatus, HighsSolution, kSolutionStatusFeasible  # noqa: PLC0415
 
     scale = max(1e-300, float(np.abs(program.gain).max(initial=0.0)))
     options: dict[str, int | float | str] = {"mip_max_nodes": n_nodes, "mip_rel_gap": gap, "mip_abs_gap": 1e-9, "mip_allow_restart": restarts}
     if n_whole is not None:
         options["presolve"] = "off"  # with a start, presolve of HiGHS 1.16 cuts off better plans and then calls the start optimal
     n_whole = len(start) if n_whole is None else n_whole
-    highs = _open(program, options, scale, [HighsVarType.kInteger] * n_whole + [HighsVarType.kContinuous] * (len(start) - n_whole))
+    highs = _open(program, options, scale, n_whole)
     begin = HighsSolution()
     begin.col_value = start.astype(np.float64).tolist()
     highs.setSolution(begin)
@@ -247,22 +252,21 @@ def solve_integer(
     return Integer((found if is_found else start > 0.5)[:n_whole], int(max(0, about.simplex_iteration_count)), is_proven)
 
 
-def _open(program: Linear, options: "Mapping[str, int | float | str]", scale: float, kinds: Any = None) -> Any:
-    from highspy import HighsLp, MatrixFormat, kHighsInf  # noqa: PLC0415
+def _open(program: Linear, options: "Mapping[str, int | float | str]", scale: float, n_whole: int = 0) -> Any:
+    """Return the solver with a program passed on, minimised and divided by `scale`; the first `n_whole` columns are whole numbers."""
+    from highspy import HighsVarType, MatrixFormat, ObjSense, kHighsInf  # noqa: PLC0415
     from highspy._core import _Highs  # noqa: PLC0415 - the wrapper around it prints on standard output when it is made
 
     highs = _Highs()
     for name, value in {"output_flag": False, "threads": 1, "parallel": "off", "random_seed": 0, **options}.items():
         highs.setOptionValue(name, value)
     n_rows, n_columns = program.matrix.shape
-    lp = HighsLp()
-    lp.num_row_, lp.num_col_ = n_rows, n_columns
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = -program.gain / scale, np.zeros(n_columns), program.upper
-    lp.row_lower_ = np.where(np.isinf(program.low), -kHighsInf, program.low)
-    lp.row_upper_ = np.where(np.isinf(program.high), kHighsInf, program.high)
-    lp.a_matrix_.format_ = MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = program.matrix.indptr, program.matrix.indices, program.matrix.data
-    if kinds is not None:
-        lp.integrality_ = kinds
-    highs.passModel(lp)
+    matrix = program.matrix
+    lower = np.where(np.isinf(program.low), -kHighsInf, program.low)
+    upper = np.where(np.isinf(program.high), kHighsInf, program.high)
+    kinds = np.where(np.arange(n_columns) < n_whole, HighsVarType.kInteger.value, HighsVarType.kContinuous.value).astype(np.int32)
+    # As arrays: a model made field by field is copied number by number, and that takes longer than solving it.
+    sizes = n_columns, n_rows, matrix.nnz, MatrixFormat.kColwise.value, ObjSense.kMinimize.value, 0.0
+    columns, cells = (-program.gain / scale, np.zeros(n_columns), program.upper), (matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data)
+    highs.passModel(*sizes, *columns, lower, upper, *cells, kinds)
     return highs

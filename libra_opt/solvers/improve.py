@@ -138,8 +138,14 @@ def search_core(program: Program, found: Found, options: Options, n_jobs: int, n
     return found, outcome.effort_used
 
 
-def mix(program: Program, found: Found, options: Options) -> Found:
-    """Bound what lies within the room left by a mixed relaxation, and take the plan it points to."""
+def mix(program: Program, found: Found, options: Options, share: float) -> Found:
+    """Bound what lies within the room left by a mixed relaxation, and take the plan it points to.
+
+    Parameters
+    ----------
+    share
+        The relaxation is solved to this part of the gap asked for.
+    """
     limits = Limits.of(found.score)
     if program.bundles.is_whole:  # mixtures stand for what lies between, so few levels do
         every = np.ones(program.n_jobs)
@@ -151,7 +157,7 @@ def mix(program: Program, found: Found, options: Options) -> Found:
     inner = core.inner
     outside = value_outside(program, core)
     limits_inside = replace(limits, lost=max(0.0, limits.lost - float(program.lost[~program.runs(core.rest)].sum() - inner.program.lost.sum())))
-    mixture = solve_mixed(inner.program, limits_inside, options.effort, options.gap / 4)
+    mixture = solve_mixed(inner.program, limits_inside, options.effort, share * options.gap)
     if mixture is None:
         return found
     found = replace(found, bound=min(found.bound, max(found.score.value, mixture.bound + outside)))

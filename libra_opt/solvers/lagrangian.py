@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.formulation.program import Program
+from libra_opt.formulation.runs import least, total
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.solution import Limits
 
@@ -57,8 +58,8 @@ def price_out(program: Program, prices: Prices, limits: Limits) -> Priced:
     level_value = np.zeros(0)
     job_value = wait_value.copy()
     if len(bundles.job):
-        slot_cost = np.minimum.reduceat(cost, bundles.first_cell[:-1])
-        level_value = program.worth[bundles.job] * bundles.service - np.add.reduceat(slot_cost, bundles.first_slot[:-1])
+        slot_cost = least(cost, bundles.first_cell[:-1])
+        level_value = program.worth[bundles.job] * bundles.service - total(slot_cost, bundles.first_slot[:-1])
         able = np.flatnonzero(np.diff(bundles.first_level) > 0)
         job_value[able] = np.maximum(job_value[able], np.maximum.reduceat(level_value, bundles.first_level[able]))
     job_value = np.where(np.isfinite(job_value), job_value, 0.0)
@@ -76,7 +77,7 @@ def cell_cost(program: Program, prices: Prices, per_ms: _Floats, *, is_sure: boo
     is_sure
         Count what is surely used, as a bound must, and not what is used; where a price is below zero all that is used counts anyway.
     """
-    cost = per_ms[program.cell_job] * program.cell_ms
+    cost = per_ms[program.cell_job] * program.cell_ms if program.cell_ms.any() else np.zeros(program.n_cells)
     net = (prices.pool[:, None, :] + prices.of_queues(program.shared)[None, :, :]).reshape(-1, prices.pool.shape[1])
     parts = [(program.surely if is_sure else program.amount, np.maximum(0.0, net)), (program.amount, np.minimum(0.0, net))]
     for used, price in parts:
@@ -90,12 +91,12 @@ def cell_cost(program: Program, prices: Prices, per_ms: _Floats, *, is_sure: boo
 def _limits_value(program: Program, prices: Prices, limits: Limits) -> float:
     shared = program.shared
     finite = np.isfinite(shared.ceiling)
-    total = float((prices.pool * shared.capacity).sum()) + float((prices.ceiling[finite] * shared.net_ceiling[finite]).sum())
+    value = float((prices.pool * shared.capacity).sum()) + float((prices.ceiling[finite] * shared.net_ceiling[finite]).sum())
     reserve = shared.forest.raised(prices.reserve, prices.ceiling)
-    total += float((reserve * shared.net_reserved).sum())
-    total += float((np.maximum(0.0, shared.unreserved) * reserve[shared.forest.roots].max(axis=0, initial=0.0)).sum())
-    total -= float((prices.guarantee * shared.floor).sum())
-    total += limits.shortfall * float((prices.guarantee * shared.nominal).max(initial=0.0))
+    value += float((reserve * shared.net_reserved).sum())
+    value += float((np.maximum(0.0, shared.unreserved) * reserve[shared.forest.roots].max(axis=0, initial=0.0)).sum())
+    value -= float((prices.guarantee * shared.floor).sum())
+    value += limits.shortfall * float((prices.guarantee * shared.nominal).max(initial=0.0))
     if prices.ms > 0:
-        total += prices.ms * shared.most_ms(limits.over_seconds)
-    return total + prices.lost * limits.lost
+        value += prices.ms * shared.most_ms(limits.over_seconds)
+    return value + prices.lost * limits.lost

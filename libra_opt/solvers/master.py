@@ -82,26 +82,31 @@ def master(columns: Columns, most: Prices | None = None) -> Master:
     reserving = np.flatnonzero(shared.is_reserving)
     n_queues, n_reserves = len(shared.reserved), len(reserving)
     queue = program.queue[columns.job]
-    share_row = np.tile(queue, n_reserves) + np.repeat(np.arange(n_reserves) * n_queues, n)
-    shares = sparse.csc_array((columns.held[:, reserving].ravel(order="F"), (share_row, np.tile(np.arange(n), n_reserves))), shape=(n_reserves * n_queues, n))
-    convexity = sparse.csc_array((np.ones(n), (columns.job, np.arange(n))), shape=(n_jobs, n))
     use, forest = columns.use, shared.forest
     booked = rows.of("ceiling")
     booked = booked[shared.is_reserving[rows.index[booked, 1]]] if not forest.is_flat else booked[:0]
     if len(booked):
         use = use.copy()
         use[:, booked] = columns.held[:, rows.index[booked, 1]] * (queue[:, None] == rows.index[booked, 0])
-    main = sparse.vstack([sparse.csc_array(use.T), shares, sparse.csc_array((n_reserves, n)), convexity])
+    n_owed, n_parts = len(guarantee), n_reserves * n_queues
     nominal = shared.nominal[rows.index[guarantee, 0], rows.index[guarantee, 1]]
-    short = _column_block((n_rows + n_reserves * (n_queues + 1) + n_jobs, len(guarantee)), guarantee, np.arange(len(guarantee)), -nominal)
     unit = max(1000.0, shared.budget_ms) if len(budget) else 1.0
-    over = _column_block((short.shape[0], len(budget)), budget, np.arange(len(budget)), np.full(len(budget), -unit))
-    whole = np.maximum(1.0, shared.total[reserving])
-    part = np.arange(n_reserves * n_queues)
+    whole = np.repeat(np.maximum(1.0, shared.total[reserving]), n_queues)
+    part, every, held = np.arange(n_parts), np.arange(n), columns.held[:, reserving]
     taken_from, taken = _taken_from(forest, columns, booked, reserving)
-    parts = _column_block((short.shape[0], len(part)), n_rows + part, part, -np.repeat(whole, n_queues)) + _column_block(
-        (short.shape[0], len(part)), taken_from, taken, np.repeat(whole, n_queues)[taken]
+    used = np.nonzero(use)
+    extra = n + n_owed + len(budget) + part
+    blocks = (
+        (used[1], used[0], use[used]),
+        (np.tile(n_rows + queue, n_reserves) + np.repeat(np.arange(n_reserves) * n_queues, n), np.tile(every, n_reserves), held.ravel("F")),
+        (n_rows + n_parts + n_reserves + columns.job, every, np.ones(n)),
+        (guarantee, n + np.arange(n_owed), -nominal),
+        (budget, n + n_owed + np.arange(len(budget)), np.full(len(budget), -unit)),
+        (n_rows + part, extra, -whole),
+        (taken_from, extra[taken], whole[taken]),
     )
+    row, column, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    matrix = sparse.csc_array((value, (row, column)), shape=(n_rows + n_parts + n_reserves + n_jobs, n + n_owed + len(budget) + n_parts))
     most_used = rows.high.copy()
     most_used[booked] = shared.net_ceiling[rows.index[booked, 0], rows.index[booked, 1]]
     high = np.concatenate([most_used, shared.net_reserved[:, reserving].T.ravel(), shared.unreserved[reserving], np.ones(n_jobs)])
@@ -113,7 +118,6 @@ def master(columns: Columns, most: Prices | None = None) -> Master:
         for_ms = min(for_ms, most.ms)
     gain = np.concatenate([columns.value - lost, -for_short, np.full(len(budget), -for_ms * unit), np.zeros(len(part))])
     upper = np.concatenate([np.ones(n + len(guarantee)), np.full(len(budget), np.inf), np.ones(len(part))])
-    matrix = sparse.hstack([main, short, over, parts]).tocsc()
     return Master(columns, Linear(gain, matrix, low, high, upper), reserving)
 
 
@@ -136,7 +140,3 @@ def _taken_from(forest: Forest, columns: Columns, booked: _Indices, reserving: _
     ceiling_of[columns.rows.index[booked, 0], columns.rows.index[booked, 1]] = booked
     capped = np.flatnonzero(~is_root & (ceiling_of[forest.parent[queue], reserving[which]] >= 0))
     return np.append(row, ceiling_of[forest.parent[queue[capped]], reserving[which[capped]]]), np.append(part, capped)
-
-
-def _column_block(shape: tuple[int, int], row: _Indices, column: _Indices, value: _Floats) -> sparse.csc_array:
-    return sparse.csc_array((value, (row, column)), shape=shape)

@@ -92,9 +92,12 @@ def _sample(program: Program, n: int) -> tuple[_Indices, _Floats]:
     size = np.maximum(program.worth, _LEAST_WORTH * program.worth.mean())
     if not size.any():
         size = np.ones(program.n_jobs)
-    chance = np.minimum(1.0, n * size / size.sum())
+    chance, were_sure = np.minimum(1.0, n * size / size.sum()), -1
     for _ in range(_ROUNDS):
         is_sure = chance >= 1
+        if int(is_sure.sum()) == were_sure:
+            break
+        were_sure = int(is_sure.sum())
         rest = max(0, n - int(is_sure.sum()))
         chance = np.where(is_sure, 1.0, np.minimum(1.0, rest * size / max(1e-300, float(size[~is_sure].sum()))))
     order = np.lexsort((program.worth, np.diff(program.first_stage), program.queue))
@@ -152,6 +155,8 @@ def _among_open(program: Program, prices: Prices, priced: Priced, width: float) 
 def _descend(dual: "Dual", point: _Floats, temperatures: tuple[float, ...]) -> _Floats:
     from scipy.optimize import minimize  # noqa: PLC0415
 
+    if not len(point):  # nothing is shared, so nothing has a price
+        return point
     options = {"maxiter": _STEPS, "maxcor": 10}
     with _threads().limit(limits=1, user_api="blas"):  # tiny matrices: more threads only wait for each other, and their number must not change a digit
         for temperature in temperatures:

@@ -83,6 +83,14 @@ class Residual:
             waiting.append(self._fitting(slot, pool, cost))
         return None
 
+    def has_room(self, level: int) -> bool:
+        """Return whether every stage of a waiting job by itself fits at a level: what must hold for `pick` to find anything at this level or a higher one."""
+        program, first = self.program, self.program.bundles.first_cell
+        slots = range(int(program.bundles.first_slot[level]), int(program.bundles.first_slot[level + 1]))
+        return all(
+            (program.amount[first[slot] : first[slot + 1]] <= self.pool[program.cell_pool[first[slot] : first[slot + 1]]]).all(axis=1).any() for slot in slots
+        )
+
     def _fitting(self, slot: int, pool: _Floats, cost: _Floats) -> list[int]:
         """Return the cells of a slot that fit, the cheapest last."""
         program = self.program

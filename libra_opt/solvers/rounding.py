@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.formulation.program import Choice, Program
+from libra_opt.formulation.runs import spans
 from libra_opt.solvers.residual import Residual
 
 __all__ = ["fill", "round_plan"]
@@ -118,11 +119,35 @@ def _fill(program: Program, residual: Residual, level_value: _Floats, cell_cost:
     np.maximum.at(loss, bundles.job, level_value)
     now = np.where(level >= 0, level_value[level], 0.0)
     order = np.lexsort((np.arange(program.n_jobs), loss - now, loss <= 0))
+    useful = _useful_levels(program)
+    begins = (level >= 0) | _can_begin(program, residual, useful)
     misses = 0
-    for job in order[room[order] > _LEAST_ROOM][:_FILLERS]:
-        misses = 0 if _raise(program, residual, int(job), int(top[job]), cell_cost) else misses + 1
+    for job in order[((room > _LEAST_ROOM) & begins)[order]][:_FILLERS].tolist():
+        if level[job] < 0 and not residual.has_room(int(useful[job])):
+            continue
+        misses = 0 if _raise(program, residual, job, int(top[job]), cell_cost) else misses + 1
         if misses >= _MISSES:
             break
+
+
+def _useful_levels(program: Program) -> _Indices:
+    """Return the lowest level at which each job would gain something if it waited; -1 where it has none, shape ``(n_jobs,)``."""
+    bundles = program.bundles
+    first, last = bundles.first_level[:-1], bundles.first_level[1:]
+    level = np.where(first < last, first, -1)
+    level[level >= 0] += ((bundles.service[level] <= 0) & (program.wait_ms == 0))[level >= 0]
+    return np.where(level < last, level, -1)
+
+
+def _can_begin(program: Program, residual: Residual, level: _Indices) -> npt.NDArray[np.bool_]:
+    """Tell for which jobs every stage by itself fits into what is left at a level, shape ``(n_jobs,)``; a waiting job for which one does not cannot gain."""
+    bundles, able = program.bundles, np.flatnonzero(level >= 0)
+    slots, first_slot = spans(bundles.first_slot[level[able]], bundles.first_slot[level[able] + 1])
+    cells, first_cell = spans(bundles.first_cell[slots], bundles.first_cell[slots + 1])
+    fits = (program.amount.take(cells, axis=0) <= residual.pool[program.cell_pool[cells]]).all(axis=1)
+    can = np.zeros(program.n_jobs, dtype=np.bool_)
+    can[able] = np.logical_and.reduceat(np.logical_or.reduceat(fits, first_cell), first_slot)
+    return can
 
 
 def _raise(program: Program, residual: Residual, job: int, top: int, cell_cost: _Floats) -> bool:

@@ -65,6 +65,8 @@ class Unknowns:
         self.budget_unit = self.value / max(1000.0, shared.budget_ms) if self.has_budget else 0.0
         sizes = [len(self.pool[0]), len(self.ceiling[0]), len(self.guarantee[0]), len(self.share[0]), len(self.reserving), int(self.has_budget)]
         self.cuts = np.cumsum(sizes)[:-1]
+        self._parts = [slice(end - size, end) for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True)]
+        self._penalty = penalties(program)
         self.size = int(sum(sizes))
         self.is_share = np.zeros(self.size, dtype=np.bool_)
         self.is_share[self.cuts[2] : self.cuts[3]] = True
@@ -79,7 +81,7 @@ class Unknowns:
     def bounds(self) -> list[tuple[float, float]]:
         """Return the least and the most of each."""
         most = np.where(self.is_share, 1.0, MOST_PRICE)
-        penalty = penalties(self.program)
+        penalty = self._penalty
         most[self.cuts[1] : self.cuts[2]] = penalty.shortfall / self.shared.nominal[self.guarantee] / self.guarantee_unit
         if self.has_budget:
             most[-1] = penalty.ms / self.budget_unit
@@ -87,7 +89,7 @@ class Unknowns:
 
     def split(self, point: _Floats) -> Parts:
         """Return them by kind."""
-        return Parts(*np.split(point, self.cuts))
+        return Parts(*(point[part] for part in self._parts))
 
     def point(self, prices: Prices) -> _Floats:
         """Return the unknowns that stand for prices, as near as the bounds allow."""
@@ -141,4 +143,4 @@ class Unknowns:
             above = shared.forest.parent[layer][:, None]
             shares = part.share.reshape(len(shared.reserved), -1)[layer]
             reserve[layer[:, None], self.reserving] = shares * (reserve + ceiling)[above, self.reserving]
-        return Prices(pool, ceiling, guarantee, reserve, float(part.budget[0]) * self.budget_unit if self.has_budget else 0.0, penalties(self.program).lost)
+        return Prices(pool, ceiling, guarantee, reserve, float(part.budget[0]) * self.budget_unit if self.has_budget else 0.0, self._penalty.lost)

@@ -43,6 +43,9 @@ def _asked(reading: Reading, s: int, pace: Ratio) -> list[int]:
     for r, d in enumerate(ledger.demand[s]):
         if d and asked[r] * q < d * p:
             asked[r] = -(-d * p // q)
+    entry = reading.entry.get(s)
+    if entry is not None:
+        asked = list(map(max, asked, entry.amounts))
     if cards >= 0 and ledger.card_ratio[reading.pool[s]] is not None:
         asked[cards] = max(asked[cards], _cards_for_memory(reading, s))
     return asked

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from libra_opt.domain.plan import Action
+from libra_opt.domain.profile import Entry, Profile
 from libra_opt.domain.quantity import exact
 from libra_opt.verification.reading import Reading, Vector
 from libra_opt.verification.report import Broken
@@ -103,8 +104,20 @@ def _starting(reading: Reading, s: int) -> list[Way]:
     """Return the ways a stage can run at all: in each allowed pool, with its least amounts at service 0."""
     ledger = reading.ledger
     free = (None,) * ledger.n_resources
+    profile = ledger.profiles.get(s)
+    if profile is not None:
+        return [way for entry in profile.entries for way in _holding(reading, s, profile, entry, free)]
     ways = ((k, _filled(reading, s, k, free)) for k, _ in ledger.allowed[s])
     return [(k, held) for k, held in ways if held is not None]
+
+
+def _holding(reading: Reading, s: int, profile: Profile, entry: Entry, fixed: Sequence[int | None]) -> list[Way]:
+    """R15: return the way a stage holds an entry of its profile around what is fixed, or none where the two contradict each other."""
+    mixed = [amount if is_listed else kept for amount, is_listed, kept in zip(entry.amounts, profile.listed, fixed, strict=True)]
+    if any(kept is not None and kept != amount for kept, amount in zip(fixed, mixed, strict=True)):
+        return []
+    held = _filled(reading, s, entry.pool, mixed)
+    return [] if held is None else [(entry.pool, held)]
 
 
 def _staying(reading: Reading, j: int, s: int) -> list[Way]:
@@ -115,7 +128,11 @@ def _staying(reading: Reading, j: int, s: int) -> list[Way]:
         return _starting(reading, s)
     if all(other != k for other, _ in ledger.allowed[s]):
         return []
-    held = _filled(reading, s, k, tuple(amount if charge else None for amount, charge in zip(current, ledger.resize_ms[j], strict=True)))
+    kept = tuple(amount if charge else None for amount, charge in zip(current, ledger.resize_ms[j], strict=True))
+    profile = ledger.profiles.get(s)
+    if profile is not None:
+        return [way for entry in profile.entries if entry.pool == k for way in _holding(reading, s, profile, entry, kept)]
+    held = _filled(reading, s, k, kept)
     return [] if held is None else [(k, held)]
 
 

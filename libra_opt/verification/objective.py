@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import fsum
+from operator import attrgetter
 
-from libra_opt.domain import Job, Ledger
+from libra_opt.domain import Ledger
 from libra_opt.verification.least import least_amount, spare_resources
 from libra_opt.verification.moves import budget_ms
 from libra_opt.verification.reading import Reading, Vector
@@ -57,35 +58,45 @@ def works(reading: Reading) -> list[float]:
     """Return the work in one fully served period of every job: its rate where it states one, else what its demand counts for."""
     ledger = reading.ledger
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
-    cards_per_quantum = ledger.resources[reading.cards].step.as_integer_ratio() if reading.cards >= 0 else (1, 1)
-    throughput, seconds = reading.state.options.throughput, reading.state.period.seconds
     found = []
-    for j, job in enumerate(reading.state.jobs):
-        work = _stated_work(job, throughput, seconds)
-        found.append(_cards_of_work(reading, j, totals, cards_per_quantum) if work is None else work)
+    for j, (rate, cards) in enumerate(zip(_stated_works(reading), _demanded_cards(reading), strict=True)):
+        found.append(rate if rate is not None else cards or _share_in_cards(reading, j, totals))
     return found
 
 
-def _stated_work(job: Job, throughput: str, seconds: float) -> float | None:
+def _stated_works(reading: Reading) -> list[float | None]:
+    """Return the work that each job states a rate of."""
+    throughput, seconds, jobs = reading.state.options.throughput, reading.state.period.seconds, reading.state.jobs
     if throughput == "jobs":
-        return seconds / job.remaining if job.remaining else None
-    rate: float | None = getattr(job.rates, throughput)
-    return None if rate is None else seconds * rate
+        return [seconds / job.remaining if job.remaining else None for job in jobs]
+    rates: list[float | None] = list(map(attrgetter(f"rates.{throughput}"), jobs))
+    return [None if rate is None else seconds * rate for rate in rates]
 
 
-def _cards_of_work(reading: Reading, j: int, totals: Sequence[int], cards_per_quantum: Ratio) -> float:
-    """Return the cards of the demand, else the dominant share of the cluster in cards."""
+def _demanded_cards(reading: Reading) -> list[float]:
+    """Return the cards of each job's demand, or of what its profile's fastest entry lists (R15)."""
+    ledger, cards = reading.ledger, reading.cards
+    if cards < 0:
+        return [0] * len(ledger.jobs)
+    p, q = ledger.resources[cards].step.as_integer_ratio()
+    by_stage = [demand[cards] for demand in ledger.demand]
+    for s, profile in ledger.profiles.items():
+        by_stage[s] = profile.wish[cards]
+    return [sum(by_stage[rows.start : rows.stop]) * p / q for rows in ledger.stage_of]
+
+
+def _share_in_cards(reading: Reading, j: int, totals: Sequence[int]) -> float:
+    """Return the dominant share of the cluster in what a job without cards demands, in cards where the cluster has some."""
     ledger, cards = reading.ledger, reading.cards
     rows = ledger.stage_of[j]
-    p, q = cards_per_quantum
-    demanded = sum([ledger.demand[s][cards] for s in rows]) if cards >= 0 else 0
-    if demanded:
-        return demanded * p / q
-    asked = [sum(column) for column in zip(*(ledger.demand[s] for s in rows), *(ledger.need[s] for s in rows), strict=True)]
+    asked = [sum(column) for column in zip(*(ledger.wish(s) for s in rows), *(ledger.need[s] for s in rows), strict=True)]
     if not any(asked):
         asked = [sum(column) for column in zip(*(ledger.lo[s] for s in rows), strict=True)]
     share = max((amount / total for amount, total in zip(asked, totals, strict=True) if total), default=0.0)
-    return share * (totals[cards] * p / q) if cards >= 0 and totals[cards] else share
+    if cards < 0 or not totals[cards]:
+        return share
+    p, q = ledger.resources[cards].step.as_integer_ratio()
+    return share * (totals[cards] * p / q)
 
 
 def _shortfall(reading: Reading, asked: Sequence[Sequence[int]]) -> float:
@@ -152,7 +163,7 @@ def _owed(ledger: Ledger, jobs: Sequence[int], can_run: Callable[[int], bool], r
             continue
         for s in ledger.stage_of[j]:
             unit, d = ledger.unit[s][r], ledger.demand[s][r]
-            amount = max(ledger.lo[s][r], ledger.need[s][r])
+            amount = max(ledger.lo[s][r], ledger.need[s][r], ledger.wish(s)[r] if s in ledger.profiles else 0)
             if d:
                 p, q = _full_level(ledger, s)
                 vn, vd = _fastest(ledger, s)

@@ -5,13 +5,15 @@ the demand of stages that brought a history, so that the rules are checked again
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from operator import getitem, mul
 
 from libra_opt.domain import Forecast, Forecasted, Ledger, Plan, PlannedJob, PlannedStage, Resource, StageForecast, State, digest
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS
+from libra_opt.domain.profile import Entry
 from libra_opt.domain.quantity import LIMIT, WrittenAmount, parse_ratio
 from libra_opt.verification.report import Broken, Rule
 
@@ -40,6 +42,8 @@ class Reading:
         ``[s]``: amounts, pool and place in the planned job; None, -1 and -1 for a stage that is not planned (or sits in an unknown pool).
     speed
         ``[s]``: numerator and denominator of the speed in that pool; (1, 1) where the pool is not allowed.
+    entry
+        R15: the entry that a planned stage with a profile holds.
     misplaced
         Planned stages that do not sit in a pool they allow.
     sound
@@ -61,6 +65,7 @@ class Reading:
     pool: list[int]
     stage_at: list[int]
     speed: list[tuple[int, int]]
+    entry: dict[int, Entry]
     misplaced: list[int]
     sound: list[bool]
     broken: list[Broken]
@@ -104,6 +109,7 @@ def read(state: State, plan: Plan) -> Reading:
         pool=[-1] * n_stages,
         stage_at=[-1] * n_stages,
         speed=[(1, 1)] * n_stages,
+        entry={},
         misplaced=[],
         sound=[True] * n_jobs,
         broken=broken,
@@ -130,12 +136,32 @@ def read_later(reading: Reading, ledger: Ledger, jobs: Sequence[PlannedJob]) -> 
         pool=[-1] * n_stages,
         stage_at=[-1] * n_stages,
         speed=[(1, 1)] * n_stages,
+        entry={},
         misplaced=[],
         sound=[True] * n_jobs,
         broken=broken,
     )
     _read_jobs(later, jobs, _AmountReader(reading.state.resources, broken))
     return later
+
+
+class _Quanta(dict[WrittenAmount, int]):
+    """The amounts of one resource that were read so far; looking up one that was not reads it, and raises KeyError where it is no whole number of quanta."""
+
+    def __init__(self, resource: Resource) -> None:
+        super().__init__()
+        self._unit, (self._up, self._down) = resource.unit, resource.step.as_integer_ratio()
+
+    def __missing__(self, written: WrittenAmount) -> int:
+        try:
+            p, q = parse_ratio(written, self._unit)
+        except ValueError:
+            raise KeyError(written) from None
+        quanta, rest = divmod(p * self._down, q * self._up)
+        if rest or quanta >= LIMIT:
+            raise KeyError(written)
+        self[written] = quanta
+        return quanta
 
 
 class _AmountReader:
@@ -145,7 +171,7 @@ class _AmountReader:
         self.resources = resources
         self.index = {resource.name: r for r, resource in enumerate(resources)}
         self.names = tuple(self.index)
-        self.known: tuple[dict[WrittenAmount, int], ...] = tuple({} for _ in resources)
+        self.known = tuple(map(_Quanta, resources))
         self.broken = broken
         self.by_pools: dict[int, dict[int, tuple[int, int]]] = {}
 
@@ -156,8 +182,8 @@ class _AmountReader:
             known = self.by_pools[id(allowed)] = {k: (speed.numerator, speed.denominator) for k, speed in allowed}
         return known
 
-    def seen(self, amounts: Mapping[str, WrittenAmount]) -> Vector | None:
-        """Return the amounts in quanta where all resources are named in their order and every amount was read before, else None."""
+    def plain(self, amounts: Mapping[str, WrittenAmount]) -> Vector | None:
+        """Return the amounts in quanta where all resources are named in their order and nothing is wrong with any amount, else None."""
         if tuple(amounts) != self.names:
             return None
         try:
@@ -165,42 +191,30 @@ class _AmountReader:
         except KeyError:
             return None
 
-    def vector(self, amounts: Mapping[str, WrittenAmount], where: str, fraction_breaks: Rule) -> Vector | None:
-        """Return the amounts in quanta, or None (and list the faults) where one of them cannot be read as whole quanta."""
-        values = [0] * len(self.resources)
-        readable = True
+    def vector(self, amounts: Mapping[str, WrittenAmount], where: Callable[[], str], fraction_breaks: Rule) -> Vector | None:
+        """Return the amounts in quanta, or None (and list the faults, with where they are) where one of them cannot be read as whole quanta."""
+        values, n_before = [0] * len(self.resources), len(self.broken)
         for name, written in amounts.items():
             r = self.index.get(name, -1)
-            quanta = self.known[r].get(written) if r >= 0 else None
-            if quanta is None:
-                quanta = self._read(name, written, f"{where}.{name}", fraction_breaks)
-            if quanta is None:
-                readable = False
-            else:
-                values[r] = quanta
-        return tuple(values) if readable else None
+            if r < 0:
+                self.broken.append(Broken("format", f"{where()}.{name}", f"unknown resource {name!r}", 1.0))
+                continue
+            try:
+                values[r] = self.known[r][written]
+            except KeyError:
+                self.broken.append(self._fault(r, written, f"{where()}.{name}", fraction_breaks))
+        return tuple(values) if len(self.broken) == n_before else None
 
-    def _read(self, name: str, written: WrittenAmount, where: str, fraction_breaks: Rule) -> int | None:
-        r = self.index.get(name, -1)
-        if r < 0:
-            self.broken.append(Broken("format", where, f"unknown resource {name!r}", 1.0))
-            return None
+    def _fault(self, r: int, written: WrittenAmount, where: str, fraction_breaks: Rule) -> Broken:
+        """Return what is wrong with an amount that is no whole number of quanta."""
         resource = self.resources[r]
-        step = resource.step
         try:
             p, q = parse_ratio(written, resource.unit)
-            quanta, rest = divmod(p * step.denominator, q * step.numerator)
-            if quanta >= LIMIT:
-                quanta = resource.quanta(written, round_up=False)
+            quanta = resource.quanta(written, round_up=False)
         except ValueError as error:
-            self.broken.append(Broken("format", where, str(error), 1.0))
-            return None
-        if rest:
-            message = f"{written!r} is not a whole number of quanta of {resource.quantum} {resource.unit}"
-            self.broken.append(Broken(fraction_breaks, where, message, float(Fraction(p, q) - quanta * step)))
-            return None
-        self.known[r][written] = quanta
-        return quanta
+            return Broken("format", where, str(error), 1.0)
+        message = f"{written!r} is not a whole number of quanta of {resource.quantum} {resource.unit}"
+        return Broken(fraction_breaks, where, message, float(Fraction(p, q) - quanta * resource.step))
 
 
 def _with_forecast(state: State, plan: Plan, amounts: _AmountReader) -> tuple[Ledger, set[int]]:
@@ -231,8 +245,8 @@ def _with_forecast(state: State, plan: Plan, amounts: _AmountReader) -> tuple[Le
 
 
 def _forecast(entry: Forecasted, where: str, hi: Vector, amounts: _AmountReader) -> StageForecast | None:
-    demand = amounts.vector(entry.demand, f"{where}.demand", "format")
-    need = amounts.vector(entry.need, f"{where}.need", "format")
+    demand = amounts.vector(entry.demand, lambda: f"{where}.demand", "format")
+    need = amounts.vector(entry.need, lambda: f"{where}.need", "format")
     if demand is None or need is None:
         return None
     for r, resource in enumerate(amounts.resources):
@@ -242,7 +256,7 @@ def _forecast(entry: Forecasted, where: str, hi: Vector, amounts: _AmountReader)
             return None
     ahead = []
     for t, told in enumerate(entry.ahead):
-        later = amounts.vector(told.demand, f"{where}.ahead[{t}].demand", "format")
+        later = amounts.vector(told.demand, partial("{}.ahead[{}].demand".format, where, t), "format")
         if later is None:
             return None
         ahead.append((tuple(map(mul, later, (resource.compressible for resource in amounts.resources))), told.demand_intensity))
@@ -262,17 +276,19 @@ def _read_head(reading: Reading) -> None:
 
 def _read_jobs(reading: Reading, jobs: Sequence[PlannedJob], amounts: _AmountReader) -> None:
     ledger, broken = reading.ledger, reading.broken
+    planned, job_at, runs = reading.planned, reading.job_at, reading.runs
     index = {job: j for j, job in enumerate(ledger.jobs)}
     pools = {name: k for k, name in enumerate(ledger.pools)}
     for i, entry in enumerate(jobs):
         j = index.get(entry.id)
         if j is None:
             broken.append(Broken("format", f"jobs[{i}].id", f"unknown job {entry.id!r}", 1.0))
-        elif reading.planned[j] is not None:
+        elif planned[j] is not None:
             broken.append(Broken("format", f"jobs[{i}].id", f"job {entry.id!r} is planned twice", 1.0))
         else:
-            reading.planned[j], reading.job_at[j], reading.runs[j] = entry, i, bool(entry.stages)
+            planned[j], job_at[j] = entry, i
             if entry.stages:
+                runs[j] = True
                 _read_stages(reading, j, entry, amounts, pools)
 
 
@@ -284,15 +300,15 @@ def _list_forgotten(reading: Reading) -> None:
 
 def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
     names = reading.state.jobs[j].stage_names
-    first = reading.ledger.stage_of[j].start
+    first, stage_at = reading.ledger.stage_of[j].start, reading.stage_at
     for i, stage in enumerate(job.stages):
         place = i if i < len(names) and names[i] == stage.name else names.index(stage.name) if stage.name in names else -1
-        if place < 0 or reading.stage_at[first + place] >= 0:
+        if place < 0 or stage_at[first + place] >= 0:
             fault = "unknown to" if place < 0 else "planned twice in"
             reading.broken.append(Broken("format", f"{reading.job_path(j)}.stages[{i}].name", f"stage {stage.name!r} is {fault} job {job.id!r}", 1.0))
             reading.sound[j] = False
             continue
-        reading.stage_at[first + place] = i
+        stage_at[first + place] = i
         _read_stage(reading, first + place, stage, amounts, pools)
     if len(job.stages) < len(names):
         _list_missing(reading, j, Counter(stage.name for stage in job.stages))
@@ -300,9 +316,9 @@ def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountRead
 
 def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
     j = reading.job_of[s]
-    held = amounts.seen(stage.resources)
+    held = amounts.plain(stage.resources)
     if held is None:
-        held = amounts.vector(stage.resources, f"{reading.stage_path(s)}.resources", "R8")
+        held = amounts.vector(stage.resources, lambda: f"{reading.stage_path(s)}.resources", "R8")
     k = pools.get(stage.pool, -1)
     reading.pool[s] = k
     reading.held[s] = held
@@ -314,6 +330,24 @@ def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountR
         reading.speed[s] = speed
     if held is None:
         reading.sound[j] = False
+    elif speed is not None and s in reading.ledger.profiles:
+        _read_entry(reading, s, k, held)
+
+
+def _read_entry(reading: Reading, s: int, k: int, held: Vector) -> None:
+    """R15: find the entry of its profile that a stage holds; without one its service is unknown."""
+    ledger = reading.ledger
+    profile = ledger.profiles[s]
+    found = profile.matching(k, held)
+    if found is not None:
+        reading.entry[s] = found
+        return
+    names = ", ".join(
+        f"{resource.write(amount)} {resource.name}" for resource, amount, is_listed in zip(ledger.resources, held, profile.listed, strict=True) if is_listed
+    )
+    message = f"{reading.stage_name(s)} holds {names} in pool {ledger.pools[k]!r}, which is no entry of its profile"
+    reading.broken.append(Broken("R15", reading.stage_path(s), message, 1.0))
+    reading.sound[reading.job_of[s]] = False
 
 
 def _list_missing(reading: Reading, j: int, given: Counter[str]) -> None:

@@ -62,10 +62,9 @@ def need(reading: Reading) -> Iterator[Broken]:
 
 def service(reading: Reading, measured: Measured) -> Iterator[Broken]:
     """R6 and R7: the stated service of a job is that of its stage, or of the slowest of them; a job that waits has none."""
-    for j, planned in enumerate(reading.planned):
-        if planned is None or not reading.sound[j]:
+    for j, (planned, (p, q), is_sound) in enumerate(zip(reading.planned, measured.service, reading.sound, strict=True)):
+        if planned is None or not is_sound:
             continue
-        p, q = measured.service[j]
         off = abs(planned.service - p / q)
         if not off <= SERVICE_TOLERANCE:
             alone = len(reading.ledger.stage_of[j]) == 1

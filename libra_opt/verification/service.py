@@ -1,4 +1,4 @@
-"""Levels and services, exactly (R5, R6, R7).
+"""Levels and services, exactly (R5, R6, R7, R15).
 
 A service curve is kept as the least of affine pieces: a concave piecewise-linear function is the minimum of the lines it is made of, so
 that with integers a level p/q has the service ``min(a * p + b * q) / (scale * q)``, and the least level of a service is a maximum of quotients.
@@ -76,6 +76,11 @@ def measure(reading: Reading) -> Measured:
         slowest: Ratio | None = None
         stages: list[tuple[int, Curve]] = []
         for s in rows:
+            entry = reading.entry.get(s)
+            if entry is not None:
+                share = entry.share.as_integer_ratio()
+                slowest = share if slowest is None or share[0] * slowest[1] < slowest[0] * share[1] else slowest
+                continue
             curve = _curve(ledger, s, curves)
             level = _level(demanding, reading.held[s] or (), ledger.demand[s], reading.speed[s])
             idle = level is None or curve.top[0] == 0

@@ -12,7 +12,8 @@ from libra_opt.adapters.synthetic import FAMILIES, generate
 from libra_opt.domain import Amounts, Plan, PlannedJob, PlannedStage, Reason, read_plan, write
 from libra_opt.domain.trusted import trusted
 
-REASON = {"code": "fully_served", "message": "admitted: served in full"}
+REASON = {"code": "fully_served", "message": "admitted: served in full", "kueue_reason": None, "binding": None}
+REASON |= {"wanted_service": None, "wanted_value": None, "wanted_price": None}
 STAGE = {"name": "main", "pool": "a100", "resources": Amounts({"gpu": 2, "gpu_mem": "160Gi", "cpu": 0.5})}
 VALIDATED = PlannedJob(id="a", action="admit", service=1.0, stages=(PlannedStage(**STAGE),), reason=Reason(**REASON))
 

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -79,6 +80,16 @@ def test_format_is_always_written(plan: Plan) -> None:
     assert write(State()) == '{"format":"libra-opt/state/1"}'
     assert digest(State()) == digest(read_state("{}")) == digest(read_state(write(State())))
     assert write(Plan(**{name: getattr(plan, name) for name in plan.model_fields_set - {"format"}})) == write(plan)
+
+
+@pytest.mark.parametrize("options", [None, {}, {"gap": 0.1}, {"seed": 3, "spare": False}, {"preemption_budget_seconds": 1e-7}])
+@pytest.mark.parametrize("rest", [{}, {"format": "libra-opt/state/1"}, {"period": {}, "jobs": [{"id": '},"options":{}}', "demand": {"gpu": 1}}]}])
+def test_digest_is_of_all_but_the_format_and_how_hard_to_search(rest: dict[str, Any], options: dict[str, Any] | None) -> None:
+    made = State.model_validate(rest if options is None else {**rest, "options": options})
+    search = {"backend", "gap", "effort", "seed"}
+    left_out: dict[str, Any] = {"format": True, "options": made.options.model_fields_set <= search or search}
+    counted = sha256(made.model_dump_json(exclude_unset=True, exclude=left_out).encode()).hexdigest()
+    assert made.digest == read_state(write(made)).digest == f"sha256:{counted}"
 
 
 def test_names_come_first_in_what_is_written() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from libra_opt.domain import State, StageForecast
+from libra_opt.domain import StageForecast, State
 from libra_opt.forecast import forecast
 
 GPU, MEM = 0, 3

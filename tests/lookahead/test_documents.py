@@ -101,3 +101,11 @@ def test_what_is_told_of_later_periods_is_refused_where_it_makes_no_sense(fault:
 def test_a_lookahead_is_a_whole_number_from_1_to_64(lookahead: float) -> None:
     with pytest.raises(InputError):
         read_state(json.dumps({"options": {"lookahead": lookahead}}))
+
+
+@pytest.mark.parametrize("jobs", ["[]", '[{"id": "a"}]'], ids=["nothing to plan", "nothing to share"])
+def test_a_state_with_nothing_in_it_has_a_plan(jobs: str) -> None:
+    state = read_state(f'{{"jobs": {jobs}, "options": {{"lookahead": 2}}}}')
+    plan = allocate(state)
+    assert plan.certificate.status == "optimal"
+    assert verify(state, plan).holds

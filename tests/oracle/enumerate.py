@@ -132,9 +132,18 @@ def _allocations(ledger: Ledger, s: int, most: int) -> list[Held]:
         for x in product(*amounts):
             if ratio is not None and x[memory] * ratio[1] > ratio[0] * x[cards]:
                 continue
+            if s in ledger.profiles:
+                found += [Held(k, x, share) for share in _measured(ledger, s, k, x)]
+                continue
             service = _curve(ledger, s)[-1][1] if _is_idle(ledger, s) else _service(ledger, s, _level(ledger, s, speed, x))
             found.append(Held(k, x, service))
     return found
+
+
+def _measured(ledger: Ledger, s: int, k: int, x: Vector) -> list[Fraction]:
+    """R15: the service of every entry of the profile that lists exactly this."""
+    listed = [r for r, flag in enumerate(ledger.profiles[s].listed) if flag]
+    return [entry.share for entry in ledger.profiles[s].entries if entry.pool == k and all(entry.amounts[r] == x[r] for r in listed)]
 
 
 def _least(ledger: Ledger, s: int, speed: Fraction, pace: Fraction) -> Vector:
@@ -163,6 +172,8 @@ def _holds_least_or_keeps(ledger: Ledger, j: int, s: int, held: Held, least: Vec
     ratio = ledger.card_ratio[held.pool]
     for r, x in enumerate(held.amounts):
         if stays and ledger.resize_ms[j][r] > paid:
+            continue
+        if s in ledger.profiles and ledger.profiles[s].listed[r]:
             continue
         floor = least[r]
         if r == cards and ratio is not None and ratio[0]:
@@ -216,15 +227,15 @@ def _worth(state: State, ledger: Ledger, j: int) -> Fraction:
     cards, _ = _names(ledger)
     stages = ledger.stage_of[j]
     step = ledger.resources[cards].step if cards >= 0 else Fraction(1)
-    own_cards = sum(ledger.demand[s][cards] for s in stages) if cards >= 0 else 0
+    own_cards = sum(ledger.wish(s)[cards] for s in stages) if cards >= 0 else 0
     if own_cards:
         return scale * own_cards * step
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
-    demands_something = any(any(ledger.demand[s]) or any(ledger.need[s]) for s in stages)
+    demands_something = any(any(ledger.wish(s)) or any(ledger.need[s]) for s in stages)
     share = Fraction(0)
     for r, total in enumerate(totals):
         if total:
-            asked = sum(ledger.demand[s][r] + ledger.need[s][r] if demands_something else ledger.lo[s][r] for s in stages)
+            asked = sum(ledger.wish(s)[r] + ledger.need[s][r] if demands_something else ledger.lo[s][r] for s in stages)
             share = max(share, Fraction(asked, total))
     return scale * share * (totals[cards] * step if cards >= 0 and totals[cards] else 1)
 
@@ -233,12 +244,16 @@ def _asked(ledger: Ledger, s: int, r: int) -> int:
     top = Fraction(0) if _is_idle(ledger, s) else _top(ledger, s)
     fastest = max((speed for _, speed in ledger.allowed[s]), default=Fraction(1))
     wanted = max(Fraction(ledger.lo[s][r]), Fraction(ledger.need[s][r]), ledger.demand[s][r] * min(Fraction(1), top) / fastest)
+    if s in ledger.profiles:
+        wanted = max(wanted, Fraction(ledger.wish(s)[r]))
     return min(ledger.hi[s][r], _round_up(wanted, ledger.unit[s][r]))
 
 
 def _allocations_exist(ledger: Ledger, s: int) -> bool:
     """Whether some allocation of a stage alone holds R2, R3, R4, R5, R8 and R9, looked for at the rounded-up floors with any number of cards."""
     cards, memory = _names(ledger)
+    if s in ledger.profiles:
+        return bool(_allocations(ledger, s, 10**9))
     for k, _ in ledger.allowed[s]:
         floors = [_round_up(Fraction(max(ledger.lo[s][r], ledger.need[s][r])), ledger.unit[s][r]) for r in range(ledger.n_resources)]
         tops = [min(ledger.hi[s][r], ledger.capacity[k][r]) for r in range(ledger.n_resources)]

@@ -36,6 +36,11 @@ def held(pool: str, **amounts: int) -> dict[str, Any]:
     return {"allocation": {"pool": pool, "resources": amounts}}
 
 
+def measured(**rates: float) -> list[dict[str, Any]]:
+    """Return a profile: `a4=2` is the rate 2 with 4 cards of pool a."""
+    return [{"pool": place[0], "resources": {"gpu": int(place[1:])}, "rate": rate} for place, rate in rates.items()]
+
+
 CASES = {
     "R1: capacity is shared and the heavier job is served first": (
         cluster({"gpu": 6}, jobs=[job("x", {"gpu": 4}, weight=2), job("y", {"gpu": 4})]),
@@ -211,6 +216,34 @@ CASES = {
         ),
         (0, 0, Fraction(1, 2), 1 - 8 * Fraction(30, 60)),
     ),
+    "R15: a larger entry may be slower, and pools need not agree": (
+        cluster({"gpu": 4}, {"gpu": 4}, jobs=[job("x", profile=measured(a4=2, a2=3, b4=4)), job("y", {"gpu": 4}, min_quota={"gpu": 4}, pools=["b"], weight=2)]),
+        (0, 0, 0, 8 + 3),
+    ),
+    "R15: nothing is held but an entry": (
+        cluster({"gpu": 3}, jobs=[job("x", profile=measured(a2=1, a4=4))]),
+        (0, 0, 0, 1),
+    ),
+    "R15: the full rate may be above the table": (
+        cluster({"gpu": 2}, jobs=[job("x", profile=measured(a2=1), full_rate=4)]),
+        (0, 0, 0, Fraction(1, 2)),
+    ),
+    "R15: what is no entry cannot be kept": (
+        cluster({"gpu": 3}, jobs=[job("x", profile=measured(a2=1), **held("a", gpu=3))]),
+        (0, 0, 0, 2 * (1 - Fraction(12, 60))),
+    ),
+    "R15: a stage with a profile and one without go at the pace of the slower": (
+        cluster({"gpu": 4}, jobs=[job("x", stages=[{"name": "s", "profile": measured(a1=1, a2=4)}, {"name": "t", "demand": {"gpu": 4}}])]),
+        (0, 0, 0, 3),
+    ),
+    "R15: a queue asks for the fastest entry": (
+        cluster(
+            {"gpu": 4},
+            queues=[{"name": "q", "nominal_quota": {"gpu": 4}}],
+            jobs=[job("x", profile=measured(a2=1, a4=2), queue="q"), job("y", {"gpu": 4}, weight=10)],
+        ),
+        (0, 0, 0, 4),
+    ),
     "R14: what breaks today's minimum cannot be kept": (
         cluster({"gpu": 8}, jobs=[job("x", {"gpu": 4}, min_quota={"gpu": 4}, **held("a", gpu=2))]),
         (0, 0, 0, 4 - 4 * Fraction(12, 60)),
@@ -261,6 +294,8 @@ def test_allocate_finds_and_proves_what_the_hand_finds(name: str, backend: str) 
         ("R10: what is not lent stays reserved", ("R10_lending",)),
         ("R14: a job holds no more than its service needs, not even to fill a guarantee", ("R14_least",)),
         ("R14: who pays for the dearer resource may not keep the cheaper one", ("R14_keep_dearer",)),
+        ("R15: nothing is held but an entry", ("R15_exactly",)),
+        ("R15: a larger entry may be slower, and pools need not agree", ("R15_service",)),
     ],
 )
 def test_a_rule_that_is_dropped_is_missed(name: str, rows: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ from libra_opt import Plan, State, allocate, read_plan, read_state, verify, writ
 from libra_opt.domain import digest
 from tests.properties.changes import bounds, document_of, enter, tiers, with_options, worse
 from tests.properties.reached import EXAMPLES, FEW, Reached
-from tests.strategies import arbitrary_states, states
+from tests.strategies import PROVABLE, arbitrary_states, states
 
 Record = Callable[[str, object], None]
 BACKENDS = ("auto", "cp_sat", "lp_relaxation", "greedy")
@@ -76,7 +76,7 @@ def test_back_ends_agree_where_both_prove_it(record_property: Record) -> None:
     reached = Reached()
 
     @settings(max_examples=FEW)
-    @given(state=arbitrary_states())
+    @given(state=states(PROVABLE))
     def check(state: State) -> None:
         reached.state()
         plans = {backend: allocate(with_options(state, backend=backend, gap=0, effort=20)) for backend in BACKENDS[:3]}

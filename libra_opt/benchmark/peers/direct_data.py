@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.adapters.mathprog import service_points, worth
+from libra_opt.benchmark.peers.peer import NotStatedError
 from libra_opt.domain import Forecast, Ledger, State
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS
 from libra_opt.domain.quantity import UNLIMITED, exact
@@ -86,7 +87,15 @@ class DirectData:
 
 
 def read_direct_data(state: State, forecast: Forecast) -> DirectData:
-    """Return the data of a state."""
+    """Return the data of a state.
+
+    Raises
+    ------
+    NotStatedError
+        Some stage brings a profile (R15), which this direct form does not state.
+    """
+    if state.ledger.profiles:
+        raise NotStatedError("stages with profiles (R15) are not stated in this direct form")
     ledger = state.ledger.with_forecast(forecast)
     n = ledger.n_resources
     names = [resource.name for resource in ledger.resources]

@@ -14,7 +14,7 @@ from libra_opt.simulation.comparison import Interval
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-__all__ = ["allocation", "comparison", "grid", "jobs", "period_curve", "queue", "utilisation"]
+__all__ = ["allocation", "comparison", "grid", "jobs", "period_curve", "plain", "queue", "utilisation"]
 
 _COLOURS: Final = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#994455", "#997700", "#6699cc", "#004488", "#eecc66")
 _MOST_JOBS: Final = 40
@@ -52,7 +52,7 @@ def comparison(group: Group) -> Figure | None:
     figure.add_vline(x=1, line={"color": "#555", "dash": "dot", "width": 1})
     unit = MEANINGS[group.meaning].unit
     figure.update_layout(xaxis_title=f"{unit}, over that of {labels([group.baseline or ''])[0]}", yaxis_type="category", height=120 + 34 * len(rows))
-    return _plain(figure)
+    return plain(figure)
 
 
 def period_curve(curves: Sequence[Curve], meaning: str) -> Figure:
@@ -84,7 +84,7 @@ def period_curve(curves: Sequence[Curve], meaning: str) -> Figure:
         showlegend=True,
         height=420,
     )
-    return _plain(figure)
+    return plain(figure)
 
 
 def grid(timeline: Timeline) -> list[float]:
@@ -233,10 +233,11 @@ def _below(found: Interval) -> float:
 
 def _timed(figure: "go.Figure") -> Figure:
     figure.update_layout(xaxis={"title": {"text": "simulated time, h"}})
-    return _plain(figure)
+    return plain(figure)
 
 
-def _plain(figure: "go.Figure") -> Figure:
+def plain(figure: "go.Figure") -> Figure:
+    """Return a figure as JSON takes it, in the style of all pages."""
     figure.update_layout(
         template="none",
         margin={"l": 70, "r": 20, "t": 24, "b": 50},

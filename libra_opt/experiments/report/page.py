@@ -1,27 +1,18 @@
-"""The page: headings, tables, places for plots, and everything they need, in one file.
+"""The page of results: policies compared, periods chosen, and runs period by period."""
 
-Names in it come out of files, and files from anywhere: whatever is not ours is escaped, scripts get their values as JSON in which no tag can end, and a
-content policy forbids the page every connection.
-"""
-
-import json
-from collections.abc import Iterable, Sequence
-from html import escape
-from importlib.resources import files
-from importlib.util import find_spec
+from collections.abc import Sequence
 from typing import Any, Final
 
-from libra_opt.errors import MissingExtraError
 from libra_opt.experiments.cell import Result
 from libra_opt.experiments.report import figures
+from libra_opt.experiments.report.elements import as_text, document, place, table
 from libra_opt.experiments.report.labels import plain_text
 from libra_opt.experiments.summary import MEANINGS, Curve, Group, groups, latest, period_curves
-from libra_opt.experiments.tables import TextTable, done_table, failures, heading, period_table, price_table, utilisation_table
+from libra_opt.experiments.tables import done_table, failures, heading, period_table, price_table, utilisation_table
 from libra_opt.experiments.timeline import Timeline
 
-__all__ = ["page", "require_plotly"]
+__all__ = ["page"]
 
-_POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 _OPEN_GROUPS: Final = 3
 _NO_TIMELINES: Final = "<p>No run in the file has a timeline; <code>simulate --record</code> and <code>sweep</code> keep those of the first seed.</p>"
 _REASONS: Final = (
@@ -29,12 +20,6 @@ _REASONS: Final = (
     + "".join(f'<th scope="col">{name}</th>' for name in ("job", "decision", "granted", "used", "service", "reason"))
     + "</tr></thead><tbody></tbody></table></div>"
 )
-
-
-def require_plotly() -> None:
-    """Raise `MissingExtraError` where plotly is not installed."""
-    if find_spec("plotly") is None:
-        raise MissingExtraError("the report needs plotly; install it with: pip install 'libra-opt[report]'")
 
 
 def page(results: Sequence[Result], title: str, *, meaning: str = "work", baseline: str = "static_best") -> str:
@@ -54,14 +39,14 @@ def page(results: Sequence[Result], title: str, *, meaning: str = "work", baseli
     runs = [result for result in told if result.timeline is not None]
     plots: dict[str, Any] = {}
     body = [
-        f"<h1>{_text(title)}</h1>",
+        f"<h1>{as_text(title)}</h1>",
         _introduction(told, shown, meaning, baseline),
         _comparison(shown, plots),
         _periods(curves, meaning, plots),
         _runs(runs, plots),
         _sources(runs),
     ]
-    return _document(title, "\n".join(part for part in body if part), plots, [_told(result) for result in runs])
+    return document(title, "\n".join(part for part in body if part), plots, [_told(result) for result in runs])
 
 
 def _introduction(results: Sequence[Result], shown: Sequence[Group], meaning: str, baseline: str) -> str:
@@ -73,7 +58,7 @@ def _introduction(results: Sequence[Result], shown: Sequence[Group], meaning: st
     failed = f" <strong>{n_failed} of the cells failed</strong>; see below." if n_failed else ""
     return (
         f"<p>{len(results)} {'cell' if len(results) == 1 else 'cells'}: one policy on one workload with one seed and one period each.{failed} {source}"
-        f"Throughput means <strong>{_text(MEANINGS[meaning].unit)}</strong>; ratios are to <strong>{_text(baseline)}</strong> on the same seeds.</p>"
+        f"Throughput means <strong>{as_text(MEANINGS[meaning].unit)}</strong>; ratios are to <strong>{as_text(baseline)}</strong> on the same seeds.</p>"
     )
 
 
@@ -83,15 +68,15 @@ def _comparison(shown: Sequence[Group], plots: dict[str, Any]) -> str:
     parts = ["<h2>Comparison</h2>"]
     for i, group in enumerate(shown):
         is_open = " open" if i < _OPEN_GROUPS else ""
-        parts.append(f"<details{is_open}><summary><h3>{_text(heading(group))}</h3></summary>")
+        parts.append(f"<details{is_open}><summary><h3>{as_text(heading(group))}</h3></summary>")
         figure = figures.comparison(group)
         if figure is not None:
             plots[f"comparison-{i}"] = figure
             parts.append(
-                _place(f"comparison-{i}", f"Throughput of each policy over that of {group.baseline}, with intervals; the figures are in the table below.")
+                place(f"comparison-{i}", f"Throughput of each policy over that of {group.baseline}, with intervals; the figures are in the table below.")
             )
-        parts += [_table(table) for table in (done_table(group), price_table(group), utilisation_table(group)) if table.rows]
-        parts += [f'<p class="failed">{_text(line)}</p>' for line in failures(group)]
+        parts += [table(each) for each in (done_table(group), price_table(group), utilisation_table(group)) if each.rows]
+        parts += [f'<p class="failed">{as_text(line)}</p>' for line in failures(group)]
         parts.append("</details>")
     return "\n".join(parts)
 
@@ -104,10 +89,10 @@ def _periods(curves: Sequence[Curve], meaning: str, plots: dict[str, Any]) -> st
         mine = [curve for curve in curves if curve.setting == setting]
         plots[f"period-{i}"] = figures.period_curve(mine, meaning)
         parts += [
-            f"<h3>{_text(setting)}</h3>",
-            _place(f"period-{i}", "Throughput over the rebalancing period, a line for each policy; the figures are in the table below."),
+            f"<h3>{as_text(setting)}</h3>",
+            place(f"period-{i}", "Throughput over the rebalancing period, a line for each policy; the figures are in the table below."),
         ]
-        parts.append(_table(period_table(mine, meaning)))
+        parts.append(table(period_table(mine, meaning)))
     return "\n".join(parts)
 
 
@@ -124,20 +109,20 @@ def _runs(runs: Sequence[Result], plots: dict[str, Any]) -> str:
                 "utilisation": figures.utilisation(timeline),
                 "jobs": figures.jobs(timeline),
             }
-    options = "".join(f'<option value="{i}">{_text(_name(result))}</option>' for i, result in enumerate(runs))
+    options = "".join(f'<option value="{i}">{as_text(_name(result))}</option>' for i, result in enumerate(runs))
     return "\n".join(
         [
             "<h2>Period by period</h2>",
             f'<p><label>Run <select id="run">{options}</select></label> <label>Resource <select id="resource"></select></label></p>',
             "<h3>Allocation per job</h3>",
-            _place("allocation", "What every job was granted of the chosen resource over time, stacked, with the capacity and what was used."),
+            place("allocation", "What every job was granted of the chosen resource over time, stacked, with the capacity and what was used."),
             "<h3>Jobs: service, waiting, kills, preemptions</h3>",
-            _place("jobs", "Service of every job over time, sand-coloured where it waits, with marks for kills, preemptions and migrations."),
+            place("jobs", "Service of every job over time, sand-coloured where it waits, with marks for kills, preemptions and migrations."),
             "<h3>Queue</h3>",
-            _place("queue", "How many jobs run and how many wait over time."),
+            place("queue", "How many jobs run and how many wait over time."),
             "<h3>Utilisation</h3>",
             "<p>A click on a name in the legend shows or hides it.</p>",
-            _place("utilisation", "Granted and used share of each resource over time."),
+            place("utilisation", "Granted and used share of each resource over time."),
             "<h3>Why each job got what it got</h3>",
             '<p><label>Period <input type="range" id="period" min="0" value="0"></label> <output id="when" for="period"></output></p>',
             _REASONS,
@@ -152,12 +137,12 @@ def _sources(runs: Sequence[Result]) -> str:
         return ""
     parts = ["<h2>Where the workloads come from</h2>"]
     for about in abouts.values():
-        parts.append(f"<h3>{_text(about.title or 'untitled')}</h3>")
+        parts.append(f"<h3>{as_text(about.title or 'untitled')}</h3>")
         if about.source:
-            parts.append(f"<p>Source: {_text(about.source)}</p>")
+            parts.append(f"<p>Source: {as_text(about.source)}</p>")
         for name, lines in (("Recorded", about.recorded), ("Assumed", about.assumed)):
             if lines:
-                parts.append(f"<p>{name}:</p><ul>{''.join(f'<li>{_text(line)}</li>' for line in lines)}</ul>")
+                parts.append(f"<p>{name}:</p><ul>{''.join(f'<li>{as_text(line)}</li>' for line in lines)}</ul>")
     return "\n".join(parts)
 
 
@@ -181,41 +166,3 @@ def _told(result: Result) -> dict[str, Any]:
 def _name(result: Result) -> str:
     cell = result.cell
     return f"{cell.policy}: {cell.setting}, period {cell.period_seconds:g} s, seed {cell.seed}"
-
-
-def _place(key: str, says: str) -> str:
-    return f'<div class="plot" id="{key}" role="img" aria-label="{_text(says)}"></div>'
-
-
-def _table(table: TextTable) -> str:
-    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in table.headings)
-    rows = "".join(f'<tr><th scope="row">{_text(row[0])}</th>{"".join(f"<td>{_text(cell)}</td>" for cell in row[1:])}</tr>' for row in table.rows)
-    return f'<div class="wide"><table><caption>{_text(table.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-
-
-def _document(title: str, body: str, plots: dict[str, Any], runs: Iterable[dict[str, Any]]) -> str:
-    here = files(__package__)
-    scripts = ""
-    if plots:
-        from plotly.offline import get_plotlyjs  # noqa: PLC0415 - heavy, and an extra
-
-        script = (here / "page.js").read_text(encoding="utf-8")
-        scripts = (
-            f'<script type="application/json" id="plots">{_json(plots)}</script>\n<script type="application/json" id="runs">{_json(list(runs))}</script>\n'
-            f"<script>{get_plotlyjs()}</script>\n<script>{script}</script>\n"
-        )
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{_text(title)}</title>\n'
-        f"<style>{(here / 'page.css').read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n{scripts}</body>\n</html>\n"
-    )
-
-
-def _json(value: object) -> str:
-    """Return JSON that no browser takes for the end of a script, nor for a comment."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _text(text: str) -> str:
-    return escape(plain_text(text))

@@ -25,6 +25,7 @@ __all__ = ["Agentic", "agentic"]
 _STEPS: Final = (4, 16)
 _MEDIAN_STEPS: Final = 6
 _STEPS_SPREAD: Final = 0.5
+_PERIOD_SECONDS: Final = 30.0
 _REMEMBERED_SECONDS: Final = 4 * 3600.0
 _SLACK: Final = (1.5, 4.0)
 _LARGEST_DISAGGREGATED: Final = 3
@@ -43,6 +44,7 @@ _ASSUMED: Final = (
         f"arrivals: as of a Poisson process, uniform over the horizon (assumed); a deadline {_SLACK[0]:g} to {_SLACK[1]:g} times its full-service time after "
         "a job comes (assumed)"
     ),
+    f"rebalancing every {_PERIOD_SECONDS:g} s: phases of a few minutes are half over before a longer period has seen them (chosen by the sweep of periods)",
     "an eviction is charged with a cold start, 60 to 120 s by size of model; a resize costs 15 s, a migration 45 s, a warm start 20 s (assumed)",
     "observations: log-normal spread 5 %, 3 % a period late, 2 % missing (assumed)",
 )
@@ -91,6 +93,7 @@ def agentic(parameters: Agentic, generator: np.random.Generator) -> Workload:
     sources = (*PROFILE_SOURCES, *MODEL_SOURCES, *TRAJECTORY_SOURCES, *COLOCATED_SOURCES, *DISAGGREGATED_SOURCES, *DECLARED_SOURCES)
     return Workload(
         about=About(synthetic=True, assumed=(*_ASSUMED, *sources, NODE_SOURCE)),
+        period_seconds=_PERIOD_SECONDS,
         horizon_seconds=parameters.horizon_seconds,
         pools=(h100_pool(parameters.cards),),
         jobs=tuple(jobs),
