@@ -51,7 +51,8 @@ param evict{J}, >= 0, default 0;                   # charges of R11, ms
 param migrate{J}, >= 0, default 0;
 param resize{J, R}, >= 0, default 0;
 
-param nominal{Q, R}, >= 0, default 0;              # queue quotas
+param parent{Q}, default 0;                        # the queue above; 0: none
+param nominal{Q, R}, >= 0, default 0;              # queue quotas, each of a queue and all below it together
 param ceiling{Q, R}, >= 0, default Infinity;
 param reserved{Q, R}, >= 0, default 0;
 param ask{S, R}, >= 0, default 0;                  # what a stage would hold at level 1 within its quotas
@@ -82,8 +83,14 @@ param reach{s in S, r in R} := if r in CARDS then max(plain_reach[s, r], max{k i
     (if card_mem[k] > 0 then ceil(plain_reach[s, memory] * u[s, memory] / (card_mem[k] * u[s, r]) + 0.001) else 0) else 0))
   else plain_reach[s, r];
 param total{r in R} := sum{k in K} C[k, r];
-param all_reserved{r in R} := sum{q in Q} reserved[q, r];
+param at_rest{q in Q, r in R} := max(reserved[q, r], sum{c in Q: parent[c] = q} at_rest[c, r]);   # what a queue books while nothing runs
+param all_reserved{r in R} := sum{q in Q: parent[q] = 0} at_rest[q, r];
 param cut_reserved{q in Q, r in R} := if all_reserved[r] <= total[r] then reserved[q, r] else (reserved[q, r] * total[r]) div all_reserved[r];
+
+# What a queue asks for with all below it, each of those no more than it may use (1), and what stays reserved below it all the same (2).
+param claim{i in 1..2, q in Q, r in R} := if i = 1
+  then sum{s in S: queue[job[s]] = q} ask[s, r] + sum{c in Q: parent[c] = q} min(claim[1, c, r], ceiling[c, r] - claim[2, c, r])
+  else sum{c in Q: parent[c] = q} max(claim[2, c, r], cut_reserved[c, r] - min(claim[1, c, r], ceiling[c, r] - claim[2, c, r]));
 
 # Decisions ----------------------------------------------------------------------------------------------------------------------
 
@@ -106,7 +113,8 @@ var by_memory{S, CARDS}, binary;
 
 var pick{s in S, 1..entries[s]}, binary;           # R15: the entry that is held
 
-var used{Q, R}, >= 0;                              # what the queue's stages hold
+var got{Q, R}, >= 0;                               # what the stages of the queue and of all below it hold
+var used{Q, R}, >= 0;                              # what the queue's own stages hold and the queues right below it book
 var booked{Q, R}, >= 0;                            # the same, at least what is reserved
 var short{Q, R}, >= 0;
 
@@ -142,12 +150,14 @@ s.t. R6_ends{s in S, p in 0..points[s]: points[s] > 0}:
 
 s.t. R9_card_memory{(s, k) in ALLOWED, r in CARDS: k in EXCLUSIVE}: u[s, memory] * x[s, k, memory] <= card_mem[k] * u[s, r] * x[s, k, r];
 
-s.t. R10_used{q in Q, r in R}: used[q, r] = sum{(s, k) in ALLOWED: queue[job[s]] = q} u[s, r] * x[s, k, r];
+s.t. R10_got{q in Q, r in R}: got[q, r] = sum{(s, k) in ALLOWED: queue[job[s]] = q} u[s, r] * x[s, k, r] + sum{c in Q: parent[c] = q} got[c, r];
+s.t. R10_used{q in Q, r in R}:
+  used[q, r] = sum{(s, k) in ALLOWED: queue[job[s]] = q} u[s, r] * x[s, k, r] + sum{c in Q: parent[c] = q} booked[c, r];
 s.t. R10_ceiling{q in Q, r in R: ceiling[q, r] < Infinity}: used[q, r] <= ceiling[q, r];
 s.t. R10_booked{q in Q, r in R}: booked[q, r] >= used[q, r];
 s.t. R10_reserved{q in Q, r in R}: booked[q, r] >= cut_reserved[q, r];
 s.t. R10_lending{r in R: all_reserved[r] > 0}:
-  sum{q in Q} booked[q, r] + sum{(s, k) in ALLOWED: queue[job[s]] = 0} u[s, r] * x[s, k, r] <= total[r];
+  sum{q in Q: parent[q] = 0} booked[q, r] + sum{(s, k) in ALLOWED: queue[job[s]] = 0} u[s, r] * x[s, k, r] <= total[r];
 
 s.t. R11_more{s in STAYING, r in R, k in K: resize[job[s], r] > 0 and k = at[s]}:
   u[s, r] * x[s, k, r] - cur[s, r] * z[s, k] <= u[s, r] * reach[s, r] * changed[s, r];
@@ -192,7 +202,7 @@ s.t. R15_service{s in S: entries[s] > 0}: y[job[s]] <= sum{e in 1..entries[s]} s
 # Tier 1, protected_lost: R13 above. Tier 2, over_budget_seconds: R12 above.
 # Tier 3:
 s.t. short_of_guarantee{q in Q, r in R: nominal[q, r] > 0}:
-  short[q, r] >= min(nominal[q, r], sum{s in S: queue[job[s]] = q} ask[s, r]) - used[q, r];
+  short[q, r] >= min(nominal[q, r] - claim[2, q, r], claim[1, q, r]) - got[q, r];
 s.t. tier_3_guarantee_shortfall: guarantee_shortfall = sum{q in Q, r in R: nominal[q, r] > 0} short[q, r] / nominal[q, r];
 # Tier 4:
 s.t. tier_4_value: value = sum{j in J} a[j] * (y[j] - ms[j] / (1000 * P * H));

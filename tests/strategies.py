@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from libra_opt.domain import State, read_state
 
-__all__ = ["LARGER", "PROVABLE", "TINY", "Shape", "arbitrary_states", "documents", "states"]
+__all__ = ["LARGER", "PROVABLE", "TINY", "TREES", "Shape", "arbitrary_states", "documents", "states", "tree_states"]
 
 Document = dict[str, Any]
 Draw = st.DrawFn
@@ -42,6 +42,7 @@ class Shape:
 
 
 TINY = Shape(jobs=4, stages=2, all_stages=6, pools=2, queues=2, most=8, resources=((GPU, GPU_MEM), (GPU, GPU_MEM, CPU), (GPU, GPU_MEM, CPU)))
+TREES = Shape(jobs=4, stages=1, all_stages=4, pools=2, queues=4, most=8, resources=((GPU, GPU_MEM), (GPU, GPU_MEM, CPU)))
 FIVE = (GPU, GPU_MEM, CPU, MEM, NET)
 PROVABLE = Shape(jobs=6, stages=3, all_stages=12, pools=3, queues=3, most=12, resources=(FIVE, FIVE, (CPU, GPU, MEM, GPU_MEM)))
 LARGER = Shape(jobs=8, stages=3, all_stages=20, pools=3, queues=3, most=40, resources=(FIVE, FIVE, (CPU, GPU, MEM, GPU_MEM)))
@@ -57,18 +58,23 @@ def arbitrary_states() -> st.SearchStrategy[State]:
     return documents(LARGER).map(_enter)
 
 
+def tree_states(shape: Shape = TREES) -> st.SearchStrategy[State]:
+    """Return small valid states that the oracle can solve, with queues below others, up to five levels of them."""
+    return documents(shape, trees=True).map(_enter)
+
+
 def _enter(document: Document) -> State:
     return read_state(json.dumps(document))
 
 
 @st.composite
-def documents(draw: Draw, shape: Shape = TINY) -> Document:
-    """Return documents of valid states, ready for JSON."""
+def documents(draw: Draw, shape: Shape = TINY, *, trees: bool = False) -> Document:
+    """Return documents of valid states, ready for JSON; with `trees`, queues may have others above them."""
     resources = list(draw(st.sampled_from(shape.resources)))
     if draw(_one_in(8)):
         resources = [{**resource, "costly": draw(st.booleans())} for resource in resources]
     pools = [f"p{k}" for k in range(draw(st.integers(1, shape.pools)))]
-    queues = [f"q{q}" for q in range(draw(st.sampled_from((1, 0, *range(1, shape.queues + 1)))))]
+    queues = [f"q{q}" for q in range(draw(st.sampled_from((3, *range(2, shape.queues + 1)) if trees else (1, 0, *range(1, shape.queues + 1)))))]
     jobs, left = [], shape.all_stages
     for j in range(draw(st.integers(1, shape.jobs))):
         n_stages = draw(st.integers(1, max(1, min(shape.stages, left))))
@@ -84,7 +90,9 @@ def documents(draw: Draw, shape: Shape = TINY) -> Document:
         "period": {"index": draw(st.integers(0, 3)), "seconds": draw(st.sampled_from((60, 60, 30, 1)))},
         "resources": resources,
         "pools": [{"name": pool, "capacity": capacity[pool]} | ({"card_mem": card_mem[pool]} if pool in card_mem else {}) for pool in pools],
-        "queues": [_queue(draw, queue, resources, jobs) for queue in queues],
+        "queues": _tree(draw, [_queue(draw, queue, resources, jobs) for queue in queues], jobs)
+        if trees
+        else [_queue(draw, queue, resources, jobs) for queue in queues],
         "jobs": [_short(draw, job) for job in jobs],
         "options": _options(draw),
     }
@@ -269,6 +277,24 @@ def _queue(draw: Draw, name: str, resources: list[Document], jobs: list[Document
     if is_reserving:
         queue["lending_limit"] = lending
     return queue
+
+
+def _tree(draw: Draw, queues: list[Document], jobs: list[Document]) -> list[Document]:
+    """Hang queues below others, and list them in any order.
+
+    Those above have a part of what all jobs ask; where something is not lent below them they often may not borrow, so that it is short there.
+    """
+    for i, queue in enumerate(queues):
+        if i and not draw(_one_in(4)):
+            above = queues[draw(st.sampled_from((i - 1, *range(i))))]
+            queue["parent"] = above["name"]
+            for r in above["nominal_quota"]:
+                above["nominal_quota"][r] = round(draw(st.sampled_from((0.3, 0.5, 0, 0.8))) * _asked(jobs, r))
+            if "lending_limit" in above:
+                above["lending_limit"] = {r: min(limit, above["nominal_quota"].get(r, 0)) for r, limit in above["lending_limit"].items()}
+            if "lending_limit" in queue and draw(st.booleans()):
+                above["borrowing_limit"] = dict.fromkeys(queue["lending_limit"], 0)
+    return draw(st.permutations(queues))
 
 
 def _short(draw: Draw, job: Document) -> Document:

@@ -140,7 +140,8 @@ def _cluster(ledger: Ledger) -> list[str]:
 
 def _queues(ledger: Ledger) -> list[str]:
     ceilings = [entry for entry in _cells(ledger.ceiling) if entry[1] < UNLIMITED]
-    return [_table("nominal", _cells(ledger.nominal)), _table("ceiling", ceilings), _table("reserved", _cells(ledger.reserved))]
+    parents = [((q,), above + 1) for q, above in enumerate(ledger.parent) if above >= 0]
+    return [_table("parent", parents), _table("nominal", _cells(ledger.nominal)), _table("ceiling", ceilings), _table("reserved", _cells(ledger.reserved))]
 
 
 def _jobs(state: State, ledger: Ledger) -> list[str]:

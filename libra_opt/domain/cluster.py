@@ -30,6 +30,9 @@ class Pool(Value):
 class Queue(Value):
     """A tenant, in Kueue's words; quotas count over all pools.
 
+    Queues may stand below others, as in Kueue's hierarchical cohorts, and jobs in any of them. The limits of a queue then speak of it and all below it
+    together; its nominal quota is its own, and is shared by all below it.
+
     Attributes
     ----------
     name
@@ -37,13 +40,14 @@ class Queue(Value):
     nominal_quota
         Guaranteed per resource; what is missing is 0.
     borrowing_limit
-        How much more than nominal the queue may use; a resource that is missing (or no limit at all) borrows freely.
+        How much more than its quota, with that of all below it, the queue and all below it may use; a resource that is missing (or no limit at all) borrows
+        freely.
     lending_limit
-        How much of the nominal quota others may use while it is idle; the rest stays reserved. Missing: all of it.
+        How much of the quota, with that of all below it, others may use while it is idle; the rest stays reserved. Missing: all of it.
     weight
         Its share where a policy divides among queues.
     parent
-        The queue above it.
+        The queue above it; a tree has at most 16 levels.
     """
 
     name: Name

@@ -21,6 +21,7 @@ from libra_opt.domain.observation import Measured, Observation, period_numbers
 from libra_opt.domain.profile import Entry, Profile
 from libra_opt.domain.profile_reader import Limits, ProfileReader
 from libra_opt.domain.quantity import LIMIT, UNLIMITED, WrittenAmount, exact, parse
+from libra_opt.domain.queue_tree import parents_of, together, top_down
 from libra_opt.domain.resource import Resource
 from libra_opt.domain.vectors import Vector, Vectors
 
@@ -45,8 +46,10 @@ class Ledger:
         ``[k][r]``.
     card_ratio
         ``[k]``: (p, q) such that R9 reads ``gpu * p >= gpu_mem * q`` in quanta, or None where cards are not exclusive.
+    parent
+        ``[q]``: the queue above, -1 for none.
     nominal, ceiling, reserved
-        ``[q][r]``; a ceiling of `UNLIMITED` is none, `reserved` is the part of the nominal quota that is never lent.
+        ``[q][r]``, of a queue and all below it together; a ceiling of `UNLIMITED` is none, `reserved` is the part of the nominal quota that is never lent.
     job_queue
         ``[j]``; -1 for a job outside every queue.
     running, protected
@@ -78,6 +81,7 @@ class Ledger:
     jobs: tuple[str, ...]
     capacity: list[Vector] = field(default_factory=list)
     card_ratio: list[tuple[int, int] | None] = field(default_factory=list)
+    parent: list[int] = field(default_factory=list)
     nominal: list[Vector] = field(default_factory=list)
     ceiling: list[Vector] = field(default_factory=list)
     reserved: list[Vector] = field(default_factory=list)
@@ -112,6 +116,18 @@ class Ledger:
         """Return what a stage would use in a fully served period: its demand, or what the fastest entry of its profile lists (R15)."""
         profile = self.profiles.get(s)
         return self.demand[s] if profile is None else profile.wish
+
+    def booked_at_rest(self, r: int) -> int:
+        """Return what queues reserve of a resource together while nothing runs: of each the more of its own reserve and of those below it (R10)."""
+        booked = [row[r] for row in self.reserved]
+        if max(self.parent, default=-1) < 0:
+            return sum(booked)
+        below = [0] * len(booked)
+        for q in reversed(top_down(self.parent)):
+            booked[q] = max(booked[q], below[q])
+            if self.parent[q] >= 0:
+                below[self.parent[q]] += booked[q]
+        return sum(amount for amount, above in zip(booked, self.parent, strict=True) if above < 0)
 
     def fits_alone(self, s: int) -> bool:
         """Return whether a stage could run in some pool it may use if the cluster were empty (R2, R3, R5, R8, R9, R15)."""
@@ -203,8 +219,7 @@ class _Entry:
         for k, pool in enumerate(pools):
             self._pool(("pools", k), pool)
         self._check_total()
-        for q, queue in enumerate(queues):
-            self._queue(("queues", q), queue)
+        self._queues(queues)
         for j, job in enumerate(jobs):
             self._job(("jobs", j), job)
 
@@ -255,8 +270,27 @@ class _Entry:
             self._fault(loc, f"{written!r} is no ratio of quanta below 2^63; write it with fewer digits", "resources")
         return ratio.numerator, ratio.denominator
 
-    def _queue(self, loc: Location, queue: Queue) -> None:
-        nominal = self._vector(loc, "nominal_quota", queue.nominal_quota, self.zeros, self.rounded_down)
+    def _queues(self, queues: Sequence[Queue]) -> None:
+        """R10: what a queue has is its own nominal quota and that of all below it; its limits speak of both together."""
+        ledger = self.ledger
+        if all(queue.parent is None for queue in queues):
+            ledger.parent = [-1] * len(queues)
+            for q, queue in enumerate(queues):
+                self._queue(("queues", q), queue, self._nominal(("queues", q), queue))
+            return
+        ledger.parent = parents_of(queues, self.queue_index, self._fault)
+        owned = together(ledger.parent, [self._nominal(("queues", q), queue) for q, queue in enumerate(queues)])
+        for q, (queue, nominal) in enumerate(zip(queues, owned, strict=True)):
+            for resource, amount in zip(self.resources, nominal, strict=True):
+                if amount >= LIMIT:
+                    message = "with the queues below, the quota is not below 2^63 quanta; write less or declare a coarser quantum in resources"
+                    self._fault(("queues", q, "nominal_quota", resource.name), message, "resources")
+            self._queue(("queues", q), queue, nominal)
+
+    def _nominal(self, loc: Location, queue: Queue) -> Vector:
+        return self._vector(loc, "nominal_quota", queue.nominal_quota, self.zeros, self.rounded_down)
+
+    def _queue(self, loc: Location, queue: Queue, nominal: Vector) -> None:
         borrow = self.free if queue.borrowing_limit is None else self._vector(loc, "borrowing_limit", queue.borrowing_limit, self.free, self.ceilings)
         lend = nominal if queue.lending_limit is None else self._vector(loc, "lending_limit", queue.lending_limit, nominal, self.rounded_down)
         for r, resource in enumerate(self.resources):
@@ -266,8 +300,6 @@ class _Entry:
                     f"{resource.write(lend[r])} is above nominal_quota {resource.write(nominal[r])}; a queue cannot lend more than it has",
                     "resources",
                 )
-        if queue.parent is not None:
-            self._fault((*loc, "parent"), "trees of queues are not planned by this version; leave parent out")
         self.ledger.nominal.append(nominal)
         self.ledger.ceiling.append(tuple(min(UNLIMITED, n + b) for n, b in zip(nominal, borrow, strict=True)))
         self.ledger.reserved.append(tuple(n - b for n, b in zip(nominal, lend, strict=True)))

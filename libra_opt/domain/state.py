@@ -146,6 +146,11 @@ class State(Value):
         self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong, self.period.index)
         for loc, message in policy_needs(self.options, self.jobs):
             wrong.add(loc, message)
+        if max(self._ledger.parent, default=-1) >= 0:
+            if self.options.lookahead > 1:
+                wrong.add(("options", "lookahead"), "trees of queues are planned one period at a time by this version; leave lookahead out, or every parent")
+            if self.options.objective == "drf":
+                wrong.add(("options", "objective"), "'drf' does not know parents of queues in this version; choose another, or leave every parent out")
         if wrong.found:
             errors = [
                 InitErrorDetails(type=PydanticCustomError("fault", "{message}", {"message": message}), loc=loc, input=None) for loc, message in wrong.found

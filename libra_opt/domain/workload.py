@@ -17,6 +17,7 @@ from libra_opt.domain.faults import Location
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.job import PreemptionCost
 from libra_opt.domain.quantity import LIMIT, parse
+from libra_opt.domain.queue_tree import parents_of
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 from libra_opt.domain.state import About
 
@@ -238,6 +239,7 @@ def _contradictions(workload: Workload) -> Iterator[tuple[Location, str]]:
     pools = {pool.name for pool in workload.pools}
     queues = {queue.name for queue in workload.queues}
     yield from _names(workload)
+    yield from _parents(workload)
     for k, pool in enumerate(workload.pools):
         yield from _amounts(("pools", k, "capacity"), pool.capacity, units)
     for c, change in enumerate(workload.changes):
@@ -260,6 +262,12 @@ def _names(workload: Workload) -> Iterator[tuple[Location, str]]:
         yield from _twice(kind, names)
         if not names and kind != "queues":
             yield (kind,), "has no entries, and a simulation needs at least one"
+
+
+def _parents(workload: Workload) -> Iterator[tuple[Location, str]]:
+    found: list[tuple[Location, str]] = []
+    parents_of(workload.queues, {queue.name: q for q, queue in enumerate(workload.queues)}, lambda loc, message, _: found.append((loc, message)))
+    yield from found
 
 
 def _job(j: int, job: WorkloadJob, queues: set[str]) -> Iterator[tuple[Location, str]]:

@@ -1,6 +1,6 @@
 """From a choice back to a plan: amounts, spare, actions and reasons in the order of the state, the tiers they reach, and the shares in use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 import numpy as np
@@ -134,8 +134,9 @@ def _score(program: Program, choice: Choice, service: _Floats, way: _Indices) ->
         least = least_amounts(program.tables, program.ways, way, program.curves.pace(program.ways.stage[way], service[owner]))
         used = np.zeros_like(program.shared.floor)
         np.add.at(used, program.queue[owner], np.maximum(least, program.bundles.amount[cells]) / program.scale)
+        used = program.shared.forest.gathered(used)
         shortfall = float((np.maximum(0.0, program.shared.floor - used) / program.shared.nominal).sum())
-    return Score(plain.lost, plain.over_seconds, shortfall, value, float((program.worth * service**2).sum()), plain.moves)
+    return replace(plain, shortfall=shortfall, value=value, unevenness=float((program.worth * service**2).sum()))
 
 
 def _utilisation(ledger: Ledger, pool: _Indices, amount: _Ints) -> dict[str, dict[str, float]]:

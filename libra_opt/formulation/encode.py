@@ -53,7 +53,8 @@ def encode(state: State, ledger: Ledger, most_cells: int | None = None) -> Progr
     tables = tabulate(ledger)
     curves = service_curves(ledger, tables)
     ways = placements(ledger, tables)
-    shared = shared_rows(ledger, tables, curves, ways, state.options.preemption_budget_seconds)
+    weights = [float(queue.weight) for queue in state.queues]
+    shared = shared_rows(ledger, tables, curves, ways, state.options.preemption_budget_seconds, weights)
     policy = valued(state, ledger, tables)
     per_ms = policy.charge / (1000.0 * state.period.seconds * state.options.hold_periods)
     most = most_cells or (_MOST_CELLS_WHOLE if state.options.backend == "cp_sat" else _MOST_CELLS)
@@ -170,6 +171,8 @@ def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Float
     amount = bundles.amount
     divisor = np.array([_common_divisor(column) for column in amount.T], dtype=np.int64)
     rows = np.concatenate([shared.floor, shared.reserved, np.where(shared.is_reserving, shared.total, 0.0)[None, :]])
+    if not shared.forest.is_flat:
+        rows = np.concatenate([rows, shared.quota])
     divisor = np.maximum(1, np.gcd.reduce(np.concatenate([divisor[None, :], np.minimum(rows, _EXACT).astype(np.int64)]), axis=0))
     total = [sum(column) for column in zip(*tables.capacity.tolist(), strict=True)] or [0] * amount.shape[1]
     coarser = np.array([max(0, (whole // unit).bit_length() - _EXACT_BITS) for whole, unit in zip(total, divisor.tolist(), strict=True)], dtype=np.int64)
@@ -182,6 +185,8 @@ def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Float
         reserved=shared.reserved / scale,
         floor=shared.floor / scale,
         nominal=shared.nominal / scale,
+        quota=shared.quota / scale,
+        per_square=shared.per_square * scale.astype(np.float64) ** 2,
         total=np.array([whole / unit for whole, unit in zip(total, scale.tolist(), strict=True)]),
     )
     if (scale == 1).all():

@@ -59,7 +59,7 @@ class Fairness:
     def levels(self, service: _Floats) -> _Floats:
         """Return the level of every item, given the service of all jobs, shape ``(n_items,)``."""
         counted = np.flatnonzero(self.item >= 0)
-        return np.bincount(self.item[counted], self.part(counted, service[counted]), minlength=self.n_items)
+        return np.asarray(np.bincount(self.item[counted], self.part(counted, service[counted]), minlength=self.n_items), dtype=np.float64)
 
     def needed(self, level: float) -> _Floats:
         """Return the service at which every job by itself has a level, at most 1, shape ``(n_jobs,)``."""

@@ -68,5 +68,6 @@ def takers(program: Program, usage: Usage) -> Takers:
     before = np.zeros_like(usage.queue)
     held = np.minimum(tables.held, UNLIMITED) / program.scale
     np.add.at(before, program.queue[tables.stage_job], held)
+    before = shared.forest.gathered(before)
     is_owner = (before < shared.floor - _HAIR) & (usage.queue > before + _HAIR)
     return Takers(before, usage.queue, shared.floor, is_owner)

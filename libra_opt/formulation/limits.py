@@ -34,10 +34,11 @@ def is_kept_back(shared: SharedRows, used: _Floats, asked: _Floats, queue: _Indi
     """
     rows = slice(None) if queue is None else queue
     mine, kept = used[rows], shared.reserved[rows]
-    whole = np.maximum(used, shared.reserved).sum(axis=0)
+    forest = shared.forest
+    whole = np.maximum(used, shared.reserved).sum(axis=0) if forest.is_flat else forest.over_roots(used + forest.idle(used, shared.reserved))
     more = np.maximum(mine + asked, kept) - np.maximum(mine, kept)
     is_full = (whole + more > shared.total) | ((asked == 0) & (queue is None) & (mine >= kept) & (whole >= shared.total))
-    return np.asarray(is_full & shared.is_reserving & (used.sum(axis=0) < shared.total))
+    return np.asarray(is_full & shared.is_reserving & (forest.over_roots(used) < shared.total))
 
 
 def own_limits(program: Program, choice: Choice, jobs: _Indices) -> Iterator[tuple[str, int, int]]:

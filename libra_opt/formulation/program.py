@@ -44,6 +44,8 @@ class Score:
         Tier 5, worth times the square of service over all jobs, the less the better.
     moves
         Tier 6: how many stages that hold something are changed, the less the better.
+    borrowed
+        Tier 5 of a tree of queues, before the unevenness of service: what queues borrow, squared (see `SharedRows.borrowed`); 0 without a tree.
     """
 
     lost: float
@@ -52,6 +54,7 @@ class Score:
     value: float
     unevenness: float
     moves: float
+    borrowed: float = 0.0
 
     def beats(self, other: "Score") -> bool:
         """Return whether this score is better in the strict order; differences at the size of rounding do not count."""
@@ -60,6 +63,7 @@ class Score:
             (other.over_seconds, self.over_seconds),
             (other.shortfall, self.shortfall),
             (self.value, other.value),
+            (other.borrowed, self.borrowed),
             (other.unevenness, self.unevenness),
             (other.moves, self.moves),
         )
@@ -78,7 +82,7 @@ class Usage:
     pool
         Shape ``(n_pools, n_resources)``.
     queue
-        Shape ``(n_queues + 1, n_resources)``; the last row is for jobs outside every queue.
+        Of every queue and all below it, shape ``(n_queues + 1, n_resources)``; the last row is for jobs outside every queue.
     ms
         Charges of R11 in milliseconds.
     """
@@ -259,7 +263,7 @@ class Program:
         shared = self.shared
         amount = self.amount.take(cells, axis=0)
         pool, queue = _added(self.cell_pool[cells], amount, len(shared.capacity)), _added(self.queue[self.cell_job[cells]], amount, len(shared.ceiling))
-        return Usage(pool, queue, float(self.cell_ms[cells].sum() + self.wait_ms[~self.runs(choice)].sum()))
+        return Usage(pool, shared.forest.gathered(queue), float(self.cell_ms[cells].sum() + self.wait_ms[~self.runs(choice)].sum()))
 
     def runs(self, choice: Choice) -> npt.NDArray[np.bool_]:
         """Return which jobs run, shape ``(n_jobs,)``."""
@@ -273,8 +277,7 @@ class Program:
     def fits(self, usage: Usage) -> bool:
         """Return whether a usage keeps R1 and R10."""
         shared = self.shared
-        reserve = (np.maximum(usage.queue, shared.reserved).sum(axis=0) <= shared.total) | ~shared.is_reserving
-        return bool((usage.pool <= shared.capacity).all() and (usage.queue <= shared.ceiling).all() and reserve.all())
+        return bool((usage.pool <= shared.capacity).all() and (usage.queue <= shared.ceiling).all() and shared.keeps_reserves(usage.queue))
 
     def score(self, choice: Choice) -> Score:
         """Return the tiers that `choice` reaches."""
@@ -287,7 +290,8 @@ class Program:
         value = float((gain - charge).sum() - (self.per_ms[self.cell_job[cells]] * self.cell_ms[cells]).sum())
         shortfall = float((np.maximum(0.0, self.shared.floor - usage.queue) / self.shared.nominal).sum())
         over = max(0.0, usage.ms - self.shared.budget_ms) / 1000
-        return Score(float(self.lost[~runs].sum()), over, shortfall, value, float((self.worth * service**2).sum()), moved)
+        unevenness = float((self.worth * service**2).sum())
+        return Score(float(self.lost[~runs].sum()), over, shortfall, value, unevenness, moved, self.shared.borrowed(usage.queue))
 
 
 def _added(group: _Indices, amount: _Floats, n_groups: int) -> _Floats:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Action, Binding, Reason
+from libra_opt.domain.queue_tree import way_up
 from libra_opt.domain.trusted import trusted
 from libra_opt.formulation import kueue
 from libra_opt.formulation.limits import is_kept_back, own_limits
@@ -159,13 +160,14 @@ def _held_down(outcome: _Outcome, jobs: _Indices, service: _Floats) -> Iterator[
     """Say why jobs that run are not served better."""
     ledger, program = outcome.ledger, outcome.program
     capped = program.shared.ceiling <= outcome.usage.queue
-    at_ceiling = {
+    named = {
         q: (
             f"queue {ledger.queues[q]!r} is at its ceiling of {', '.join(_names(ledger, capped[q]))}",
             ("R10", None, ledger.queues[q], _names(ledger, capped[q])[0]),
         )
         for q in np.flatnonzero(capped.any(axis=1)).tolist()
     }
+    at_ceiling = {q: named[above] for q in range(len(ledger.queues)) for above in reversed(way_up(ledger.parent, q)) if above in named}
     kept_back = is_kept_back(program.shared, outcome.usage.queue, np.zeros_like(outcome.usage.queue))
     known: dict[tuple[int, ...], tuple[str, _Binds | None]] = {(): ("", None)}
     for job, share, queue, rows in zip(jobs.tolist(), _shares(outcome, jobs, service), program.queue[jobs].tolist(), _full_rows(outcome, jobs), strict=True):
@@ -244,15 +246,16 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Told]:
     least = np.minimum.reduceat(program.amount[cells], first_cell, axis=0) if len(cells) else program.amount[cells]
     asked = np.add.reduceat(least, first_slot, axis=0) if len(jobs) else least
     queue = program.queue[jobs]
-    over = outcome.usage.queue[queue] + asked > program.shared.ceiling[queue]
-    alone = asked > program.shared.ceiling[queue]
+    above = _first_over(outcome, queue, asked)
+    over = outcome.usage.queue[above] + asked > program.shared.ceiling[above]
+    alone = asked > program.shared.ceiling[above]
     kept_back = is_kept_back(program.shared, outcome.usage.queue, asked, queue)
     is_fragmented = _is_fragmented(outcome, cells, first_cell, worst, program.amount[cells[cell]])
     takers = kueue.takers(program, outcome.usage) if "evict" in outcome.actions else None
     pieces = _lacking(outcome, cells[cell], missing[cell] > 0)
     scarcest = share[cell].argmax(axis=1).tolist() if len(jobs) else []
     protected = (program.lost[jobs] > 0).tolist()
-    of_queue, pools = queue.tolist(), ledger.pools
+    of_queue, of_ceiling, pools = queue.tolist(), above.tolist(), ledger.pools
     capped, is_kept = np.asarray(over.any(axis=1)).tolist(), np.asarray(kept_back.any(axis=1)).tolist()
     names_of = [resource.name for resource in ledger.resources]
     for i, (job, is_protected, lacking, k) in enumerate(zip(jobs.tolist(), protected, pieces, pool[cell].tolist(), strict=True)):
@@ -267,7 +270,7 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Told]:
                 binds = ("R10", None, ledger.queues[owner], resource) if owner >= 0 and not is_protected else binds
             yield code, f"{did}: needs at least {lacking} in {pools[k]}, which others use better", word, binds
         elif capped[i]:
-            name, names = ledger.queues[of_queue[i]], _names(ledger, over[i])
+            name, names = ledger.queues[of_ceiling[i]], _names(ledger, over[i])
             word = kueue.EXCEEDS if alone[i].any() else kueue.IN_QUEUE if is_evicted else kueue.WAITING
             yield "queue_ceiling", f"{did}: queue {name!r} would pass its ceiling of {', '.join(names)}", word, ("R10", None, name, names[0])
         elif is_kept[i]:
@@ -293,6 +296,18 @@ def _is_fragmented(outcome: _Outcome, cells: _Indices, first_cell: _Indices, slo
     total = np.add.reduceat(outcome.left[pool[inside]] * is_first[:, None], starts, axis=0)
     is_enough: _Flags = np.logical_and.reduce(total >= amount, axis=1)
     return [bool(each) for each in is_enough.tolist()]
+
+
+def _first_over(outcome: _Outcome, queue: _Indices, asked: _Floats) -> _Indices:
+    """Return the lowest queue on each job's way up that would pass its ceiling by so much more; the job's own where none would, shape ``(n,)``."""
+    shared = outcome.program.shared
+    parent, first, at = shared.forest.parent, np.full(len(queue), -1, dtype=np.intp), queue
+    for _ in shared.forest.layers:
+        over = (outcome.usage.queue[at] + asked > shared.ceiling[at]).any(axis=1)
+        first = np.where((first < 0) & over, at, first)
+        at = parent[at]
+    over = (outcome.usage.queue[at] + asked > shared.ceiling[at]).any(axis=1)
+    return np.where(first >= 0, first, np.where(over, at, queue))
 
 
 def _lacking(outcome: _Outcome, cells: _Indices, is_short: _Flags) -> Iterator[str]:

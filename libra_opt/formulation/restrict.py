@@ -133,7 +133,8 @@ def _left(shared: SharedRows, fixed: Usage) -> SharedRows:
         reserved=np.maximum(0.0, shared.reserved - fixed.queue),
         floor=np.maximum(0.0, shared.floor - fixed.queue),
         budget_ms=shared.budget_ms - fixed.ms,
-        total=shared.total - fixed.queue.sum(axis=0),
+        total=shared.total - shared.forest.over_roots(fixed.queue),
+        quota=shared.quota - fixed.queue,
     )
 
 

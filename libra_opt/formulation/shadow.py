@@ -9,6 +9,7 @@ import numpy.typing as npt
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Price
 from libra_opt.formulation.program import Program
+from libra_opt.formulation.shared import SharedRows
 
 __all__ = ["Prices", "shadow_prices"]
 
@@ -26,7 +27,8 @@ class Prices:
     pool
         R1, shape ``(n_pools, n_resources)``.
     ceiling, guarantee, reserve
-        R10's ceilings, tier 3's guarantees and R10's reserves, shape ``(n_queues + 1, n_resources)``.
+        R10's ceilings, tier 3's guarantees and R10's reserves, shape ``(n_queues + 1, n_resources)``. In a tree, the price of a reserve is what a queue pays
+        for a unit to all that is above it; of resources that no queue reserves it is 0, and the ceilings above count by themselves.
     ms
         R12, value per millisecond.
     lost
@@ -40,10 +42,12 @@ class Prices:
     ms: float
     lost: float
 
-    @property
-    def queue(self) -> _Floats:
-        """What a unit used by a job of each queue costs beyond the pool's price, shape ``(n_queues + 1, n_resources)``; a guarantee lowers it."""
-        return self.ceiling - self.guarantee + self.reserve
+    def of_queues(self, shared: SharedRows) -> _Floats:
+        """Return what a unit used by a job of each queue costs beyond the pool's price, shape ``(n_queues + 1, n_resources)``; guarantees lower it."""
+        if shared.forest.is_flat:
+            return self.ceiling - self.guarantee + self.reserve
+        inherited = shared.forest.inherited(np.where(shared.is_reserving, 0.0, self.ceiling) - self.guarantee)
+        return inherited + np.where(shared.is_reserving, self.ceiling, 0.0) + self.reserve
 
 
 def shadow_prices(ledger: Ledger, program: Program, prices: Prices) -> tuple[Price, ...]:

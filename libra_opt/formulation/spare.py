@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from libra_opt.domain.ledger import CARD_MEMORY, Ledger
 from libra_opt.domain.quantity import UNLIMITED
+from libra_opt.domain.queue_tree import idle_below
+from libra_opt.formulation.forest import Forest, plant
 from libra_opt.formulation.tables import Tables
 
 __all__ = ["share_spare"]
@@ -92,20 +94,29 @@ def _fill(demand: _Floats, room: _Ints, unit: _Ints, left: int) -> _Ints:
 
 def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _Ints, extra: _Ints) -> _Ints:
     """R10: cut the extras of a queue to what its ceiling leaves, and all to what the reserves leave."""
-    used, wanted = _per_queue(ledger, queue, held), _per_queue(ledger, queue, extra)
-    for q, ceiling in enumerate(ledger.ceiling):
-        allowed = ceiling[r] - used[q]
-        if ceiling[r] != UNLIMITED and wanted[q] > allowed:
-            inside = queue == q
+    forest = plant(ledger.parent)
+    used, wanted = _per_queue(forest, queue, held), _per_queue(forest, queue, extra)
+    for q in [*(row for layer in reversed(forest.layers) for row in layer.tolist()), *forest.roots[:-1].tolist()]:
+        ceiling, allowed = ledger.ceiling[q][r], ledger.ceiling[q][r] - used[q]
+        if ceiling != UNLIMITED and wanted[q] > allowed:
+            inside = forest.under(queue, q)
             extra[inside] = _cut(extra[inside], unit[inside], max(0, allowed) / wanted[q])
-    available, promised = sum(row[r] for row in ledger.capacity), sum(row[r] for row in ledger.reserved)
+            wanted = wanted if forest.is_flat else _per_queue(forest, queue, extra)
+    available, promised = sum(row[r] for row in ledger.capacity), ledger.booked_at_rest(r)
     if not promised:
         return extra
     reserved = [row[r] * available // promised if promised > available else row[r] for row in ledger.reserved]
 
     def holds(cut: _Ints) -> bool:
-        *lent, outside = _per_queue(ledger, queue, held + cut)
-        return outside + sum(map(max, lent, reserved)) <= available
+        together = _per_queue(forest, queue, held + cut)
+        idle = idle_below(ledger.parent, together, reserved)
+        booked = sum(together[q] + idle[q] for q in forest.roots[:-1].tolist()) + together[-1]
+        below = [0] * len(reserved)
+        for q, above in enumerate(ledger.parent):
+            if above >= 0:
+                below[above] += idle[q]
+        keeps = all(ledger.ceiling[q][r] == UNLIMITED or together[q] + below[q] <= ledger.ceiling[q][r] for q in range(len(reserved)) if below[q])
+        return booked <= available and keeps
 
     if holds(extra):
         return extra
@@ -121,10 +132,12 @@ def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _
     return most
 
 
-def _per_queue(ledger: Ledger, queue: _Indices, amount: _Ints) -> list[int]:
-    """Return the amounts of each queue's stages together, last those outside every queue."""
-    together = np.zeros(len(ledger.queues) + 1, dtype=np.int64)
+def _per_queue(forest: Forest, queue: _Indices, amount: _Ints) -> list[int]:
+    """Return the amounts of the stages of each queue and all below it together, last those outside every queue."""
+    together = np.zeros(len(forest.parent), dtype=np.int64)
     np.add.at(together, queue, amount)
+    for layer in reversed(forest.layers):
+        np.add.at(together, forest.parent[layer], together[layer])
     return together.tolist()
 
 

@@ -101,7 +101,7 @@ def wishes(program: Program, choice: Choice, service: _Floats, valued: Valued, j
 
 def cell_prices(program: Program, prices: Prices, cells: _Indices) -> tuple[_Floats, _Floats]:
     """Return the price of what every cell uses of the shared rows, and the value that its charge costs, both of the shape of `cells`."""
-    net = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, prices.pool.shape[1])
+    net = (prices.pool[:, None, :] + prices.of_queues(program.shared)[None, :, :]).reshape(-1, prices.pool.shape[1])
     used = np.einsum("cr,cr->c", program.amount[cells], net.take(program.cell_pair[cells], axis=0))
     ms = program.cell_ms[cells]
     return used + prices.ms * ms, program.per_ms[program.cell_job[cells]] * ms

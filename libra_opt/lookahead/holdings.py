@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from libra_opt.domain.profile import Profile
 from libra_opt.formulation.bundles import least_amounts
+from libra_opt.formulation.program import Program
 from libra_opt.formulation.shadow import Prices
 from libra_opt.formulation.tables import Tables
 from libra_opt.lookahead.spans import Span
@@ -177,7 +178,7 @@ def _taken(keeps: _Flags, service: _Floats, price: _Floats, *, is_whole: bool) -
     return np.concatenate([rows, rows]), np.concatenate(best)
 
 
-def priced_use(prices: Prices, scale: npt.NDArray[np.int64], queue: int, holdings: Holdings) -> _Floats:
+def priced_use(prices: Prices, program: Program, queue: int, holdings: Holdings) -> _Floats:
     """Return what every way uses at prices of the shared rows, shape ``(n,)``."""
-    price = (prices.pool + prices.queue[queue]) / scale
+    price = (prices.pool + prices.of_queues(program.shared)[queue]) / program.scale
     return np.asarray((holdings.amount * price[holdings.pool]).sum(axis=(1, 2)))

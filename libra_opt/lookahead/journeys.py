@@ -157,7 +157,7 @@ def _best(span: Span, j: int, ways: Holdings, most: int) -> Holdings:
 
 def _use(span: Span, j: int, ways: Holdings) -> _Floats:
     program = span.program
-    return priced_use(span.prices, program.scale, int(program.queue[j]), ways)
+    return priced_use(span.prices, program, int(program.queue[j]), ways)
 
 
 def _use_by_pool(ways: Holdings, n_pools: int) -> _Ints:

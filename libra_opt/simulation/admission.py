@@ -1,13 +1,14 @@
 """The rules of admission that every policy is held to: the same capacity, minima, maxima, units, pools, memory per card and queue ceilings for all.
 
-These are R1 to R4, R8, R9 and the ceilings of R10. What a policy may think of differently is not checked: guarantees, protection, and memory below the need.
+These are R1 to R4, R8, R9 and the ceilings of R10 on what is used.
+What a policy may think of differently is not checked: guarantees, protection, and memory below the need.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import add
 from typing import Final
 
-from libra_opt.domain import Workload, WorkloadStage
+from libra_opt.domain import Queue, Workload, WorkloadStage
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS
 from libra_opt.domain.quantity import parse
 from libra_opt.simulation.grant import Grant, Holding
@@ -61,13 +62,30 @@ def _broken(workload: Workload, capacity: Mapping[str, Vector], grants: Mapping[
 
 def _ceilings(workload: Workload, used: Mapping[str, Sequence[float]]) -> Iterator[str]:
     resources = workload.resources
+    queues = {queue.name: queue for queue in workload.queues}
+    below: dict[str, list[str]] = {name: [] for name in queues}
+    for queue in workload.queues:
+        for name in _way_up(queue, queues):
+            below[name].append(queue.name)
     for queue in workload.queues:
         if queue.borrowing_limit is None:
             continue
-        own, more = vector(queue.nominal_quota, resources), vector(queue.borrowing_limit, resources, _UNLIMITED)
-        for resource, amount, most in zip(resources, used[queue.name], map(add, own, more), strict=True):
+        own, more = _added([vector(queues[name].nominal_quota, resources) for name in below[queue.name]]), vector(queue.borrowing_limit, resources, _UNLIMITED)
+        for resource, amount, most in zip(resources, _added([used[name] for name in below[queue.name]]), map(add, own, more), strict=True):
             if amount > most * (1 + _ALMOST) + _ALMOST:
                 yield f"queue {queue.name}: {amount:g} {resource.name} is above its ceiling {most:g}"
+
+
+def _way_up(queue: Queue, queues: Mapping[str, Queue]) -> Iterator[str]:
+    """Yield the names of a queue and of all above it; the workload has refused circles."""
+    at: Queue | None = queue
+    while at is not None:
+        yield at.name
+        at = None if at.parent is None else queues[at.parent]
+
+
+def _added(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [sum(column) for column in zip(*rows, strict=True)]
 
 
 def _stage(where: str, stage: WorkloadStage, amounts: Vector, workload: Workload) -> Iterator[str]:

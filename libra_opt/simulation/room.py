@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from libra_opt.domain import Job, Ledger, Stage, State, Workload
 from libra_opt.domain.quantity import UNLIMITED
+from libra_opt.domain.queue_tree import idle_below, way_up
 from libra_opt.domain.vectors import Vector as Quanta
 from libra_opt.simulation.grant import Grant, Holding
 from libra_opt.simulation.truth import Vector
@@ -68,7 +69,7 @@ class Room:
         self._ledger = ledger
         self.free = [list(row) for row in capacity]
         self._total = [sum(row) for row in zip(*capacity, strict=True)]
-        promised = [sum(row) for row in zip(*ledger.reserved, strict=True)] if ledger.queues else []
+        promised = [ledger.booked_at_rest(r) for r in range(ledger.n_resources)] if ledger.queues else []
         self._reserved = [
             tuple(kept * total // all_kept if all_kept > total else kept for kept, total, all_kept in zip(row, self._total, promised, strict=True))
             for row in ledger.reserved
@@ -123,23 +124,41 @@ class Room:
         self._change(j, cells, -1)
 
     def _change(self, j: int, cells: Iterable[tuple[int, Quanta]], sign: int) -> None:
-        used = self._used[self._ledger.job_queue[j]]
+        rows = [self._used[q] for q in self._way_up(j)]
         for k, row in cells:
             self.free[k] = [f - sign * a for f, a in zip(self.free[k], row, strict=True)]
             if self._is_limited:
-                used[:] = [u + sign * a for u, a in zip(used, row, strict=True)]
+                for used in rows:
+                    used[:] = [u + sign * a for u, a in zip(used, row, strict=True)]
+
+    def _way_up(self, j: int) -> list[int]:
+        """Return the job's queue and all above it; the last row outside every queue."""
+        return way_up(self._ledger.parent, self._ledger.job_queue[j]) or [-1]
 
     def _suits_queue(self, j: int, amounts: Sequence[Quanta]) -> bool:
-        """R10: the ceiling of the job's queue, and what the other queues keep to themselves."""
+        """R10: the ceilings of the job's queue and of those above it, and what the other queues keep to themselves."""
         if not self._is_limited:
             return True
-        q = self._ledger.job_queue[j]
-        after = [u + sum(column) for u, column in zip(self._used[q], zip(*amounts, strict=True), strict=True)]
-        if q >= 0 and not all(map(le, after, self._ledger.ceiling[q])):
-            return False
-        used = list(self._used)
-        used[q] = after
+        ledger, used = self._ledger, list(self._used)
+        for q in self._way_up(j):
+            used[q] = [u + sum(column) for u, column in zip(used[q], zip(*amounts, strict=True), strict=True)]
+            if q >= 0 and not all(map(le, used[q], ledger.ceiling[q])):
+                return False
+        if max(ledger.parent, default=-1) >= 0:
+            return all(self._keeps(r, [row[r] for row in used]) for r in range(len(self._total)))
         for r, total in enumerate(self._total):
             if sum(max(row[r], kept[r]) for row, kept in zip(used[:-1], self._reserved, strict=True)) + used[-1][r] > total:
                 return False
         return True
+
+    def _keeps(self, r: int, used: list[int]) -> bool:
+        """R10 in a tree: what is reserved below a queue counts against its ceiling, and what is reserved at all against the cluster."""
+        ledger = self._ledger
+        idle = idle_below(ledger.parent, used, [row[r] for row in self._reserved])
+        held, cluster = used[:-1], used[-1]
+        for q, above in enumerate(ledger.parent):
+            if above < 0:
+                cluster += used[q] + idle[q]
+            else:
+                held[above] += idle[q]
+        return cluster <= self._total[r] and all(amount <= row[r] for amount, row in zip(held, ledger.ceiling, strict=True))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from libra_opt.formulation.forest import Forest
 from libra_opt.formulation.program import Choice, Program
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.lagrangian import Priced
@@ -107,10 +108,10 @@ class Columns:
         return np.asarray(self.cells[selected[program.tables.stage_job], within])
 
     def queue_use(self, selected: _Indices) -> _Floats:
-        """Return what the selected columns hold per queue and resource, shape ``(n_queues + 1, n_resources)``."""
+        """Return what the selected columns hold per queue, with all below it, and resource, shape ``(n_queues + 1, n_resources)``."""
         used = np.zeros_like(self.program.shared.floor)
         np.add.at(used, self.program.queue, self.held[selected])
-        return used
+        return self.program.shared.forest.gathered(used)
 
     def select(self, choice: Choice) -> _Indices:
         """Return the columns of a choice, all of whose jobs have theirs here, shape ``(n_jobs,)``."""
@@ -192,6 +193,13 @@ def _best_of_each(job: _Indices, loss: _Floats, slack: _Floats, most: int) -> _I
     return np.sort(order[rank < most])
 
 
+def _is_under(forest: Forest, queue: _Indices, above: _Indices) -> _Flags:
+    """Return of every column and row whether the column's queue is the row's, or below it, shape ``(n_columns, n_rows)``."""
+    if forest.is_flat:
+        return np.asarray(queue[:, None] == above)
+    return np.stack([forest.under(queue, q) for q in above.tolist()], axis=1) if len(above) else np.zeros((len(queue), 0), dtype=np.bool_)
+
+
 def _valued(program: Program, job: _Indices, cells: _Indices) -> Columns:
     shared, runs = program.shared, cells[:, 0] >= 0
     n_pools, n_resources = shared.capacity.shape
@@ -217,7 +225,7 @@ def _valued(program: Program, job: _Indices, cells: _Indices) -> Columns:
     ):
         kinds += [kind] * len(where)
         index.append(where)
-        parts.append(sign * held[:, where[:, 1]] * (queue[:, None] == where[:, 0]))
+        parts.append(sign * held[:, where[:, 1]] * _is_under(shared.forest, queue, where[:, 0]))
         high.append(sign * limit[where[:, 0], where[:, 1]])
     if np.isfinite(shared.budget_ms):
         kinds.append("budget")
@@ -227,7 +235,7 @@ def _valued(program: Program, job: _Indices, cells: _Indices) -> Columns:
     first = np.searchsorted(job, np.arange(program.n_jobs + 1))
     use, most = np.concatenate(parts, axis=1), np.concatenate(high)
     can = np.maximum.reduceat(use, first[:-1], axis=0).sum(axis=0) > most if n else np.zeros(len(most), dtype=np.bool_)
-    live = np.flatnonzero(can)
+    live = np.flatnonzero(can | (np.array(kinds) == "ceiling") & (not shared.forest.is_flat) & bool(shared.is_reserving.any()))
     rows = Rows(np.array(kinds)[live], np.concatenate(index)[live], most[live])
     lost = np.where(runs, 0.0, program.lost[job])
     return Columns(program, job, first, cells, gain - charge, lost, np.ascontiguousarray(use[:, live]), held, rows)

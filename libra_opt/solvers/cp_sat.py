@@ -28,7 +28,7 @@ _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 _Flags = npt.NDArray[np.bool_]
-_TierName = Literal["lost", "over", "shortfall", "value", "unevenness", "moves"]
+_TierName = Literal["lost", "over", "shortfall", "value", "borrowed", "unevenness", "moves"]
 
 _EXACT_CELLS = 5000
 """Up to this many cells the whole program is solved to the last digit, whatever gap would do."""
@@ -44,6 +44,9 @@ _LEVEL_BITS = 24
 
 _MOST_DENOMINATOR, _MOST_COMMON = 10_000, 1 << 24
 """Parts of levels are taken exactly where no denominator is larger than this, nor what all have in common."""
+
+_SQUARED_BITS = 20
+"""What is squared stays below 2^this; beyond, it is counted in coarser units."""
 
 _VALUE_BITS = 40
 """Sums of an objective tier stay below 2^this, so that its smallest step is about 1e-12 of the whole."""
@@ -95,6 +98,8 @@ def search(program: Program, start: Choice, effort: float, seed: int, gap: float
     lost, over, shortfall = model.lose_least(), model.tier("over"), model.tier("shortfall")
     value = model.tier("value", gap)
     if value.is_optimal:
+        if not program.shared.forest.is_flat:
+            model.tier("borrowed")
         model.tier("unevenness")
         model.tier("moves")
     return Outcome(model.best, Bounds(lost.bound, over.bound / 1000, shortfall.bound, value.bound), model.used, model.hit_limit, model.is_exact)
@@ -108,7 +113,8 @@ def search_fair(program: Program, start: Choice, fairness: Fairness, effort: flo
     """
     model = _Search(program, start, seed, effort)
     lost, over, shortfall = model.lose_least(), model.tier("over"), model.tier("shortfall")
-    is_proven, stage = True, fairness
+    is_proven = True
+    stage: Fairness | None = fairness
     while stage is not None:
         is_proven = model.divide(stage) and is_proven
         stage = stage.then
@@ -192,16 +198,19 @@ class _Search:
                 self._at_most(program.bundles.amount[:, r], pool == k, int(program.tables.capacity[k, r]))
             else:
                 self._at_most(amount[:, r], pool == k, int(shared.capacity[k, r]))
+        forest = shared.forest
         for q, r in zip(*np.nonzero(np.isfinite(shared.ceiling)), strict=True):
+            if not forest.is_flat and shared.is_reserving[r]:
+                continue  # what is reserved below counts as well: see `_reserve`
             if self.is_exact and program.is_rounded[r]:
-                self._at_most(program.bundles.amount[:, r], queue == q, int(program.tables.ceiling[q, r]))
+                self._at_most(program.bundles.amount[:, r], forest.under(queue, q), int(program.tables.ceiling[q, r]))
             else:
-                self._at_most(amount[:, r], queue == q, int(shared.ceiling[q, r]))
+                self._at_most(amount[:, r], forest.under(queue, q), int(shared.ceiling[q, r]))
         for r in np.flatnonzero(shared.is_reserving):
             self._reserve(int(r), amount[:, r], queue)
         self.short: list[tuple[Any, int, int]] = []
         for q, r in zip(*np.nonzero(shared.floor > 0), strict=True):
-            self._guarantee(int(q), int(r), amount[:, r], queue == q)
+            self._guarantee(int(q), int(r), amount[:, r], forest.under(queue, q))
 
     def _at_most(self, amount: _Ints, inside: _Flags, limit: int) -> None:
         rows = np.flatnonzero(inside & (amount > 0))
@@ -213,19 +222,24 @@ class _Search:
             self.model.add(self._sum(rows, -(-whole // unit)) <= limit // unit)
 
     def _reserve(self, r: int, amount: _Ints, queue: _Indices) -> None:
-        shared = self.program.shared
+        """R10: every queue books what it uses or, where that is more, reserves; what those below it book counts as its use."""
+        shared, forest = self.program.shared, self.program.shared.forest
         total = int(shared.total[r])
-        parts: list[Any] = []
-        for q in range(len(shared.reserved)):
+        parts: list[list[Any]] = [[] for _ in shared.reserved]
+        for q in [*(row for layer in reversed(forest.layers) for row in layer.tolist()), *forest.roots.tolist()]:
             rows = np.flatnonzero((queue == q) & (amount > 0))
-            held = int(shared.reserved[q, r])
-            if not len(rows):
-                parts.append(held)
+            held, below = int(shared.reserved[q, r]), parts[q] if q < len(parts) - 1 else []
+            above = parts[int(forest.parent[q])]
+            if not len(rows) and not below:
+                above.append(held)
                 continue
             part = self.model.new_int_var(held, max(held, total), "")
-            self.model.add(part >= self._sum(rows, amount[rows]))
-            parts.append(part)
-        self.model.add(sum(parts) <= total)
+            used = self._sum(rows, amount[rows]) + sum(below) if below else self._sum(rows, amount[rows])
+            self.model.add(part >= used)
+            if not forest.is_flat and np.isfinite(shared.ceiling[q, r]):
+                self.model.add(used <= int(shared.ceiling[q, r]))
+            above.append(part)
+        self.model.add(sum(parts[-1]) <= total)
 
     def _guarantee(self, q: int, r: int, amount: _Ints, inside: _Flags) -> None:
         shared = self.program.shared
@@ -348,6 +362,7 @@ class _Search:
             "over": self._over,
             "shortfall": self._shortfall,
             "value": self._value,
+            "borrowed": self._borrowed,
             "unevenness": self._unevenness,
             "moves": self._moves,
         }[name]()
@@ -359,6 +374,7 @@ class _Search:
             "over": score.over_seconds * 1000,
             "shortfall": score.shortfall,
             "value": score.value,
+            "borrowed": score.borrowed,
             "unevenness": score.unevenness,
             "moves": score.moves,
         }[name]
@@ -445,6 +461,34 @@ class _Search:
         levels = program.gain
         cells = -program.per_ms[program.cell_job] * program.cell_ms
         return self._weights(levels, cells, -program.per_ms * program.wait_ms)
+
+    def _borrowed(self) -> _Terms:
+        """Tier 5 of a tree: the square of what each queue uses, with all below it, beyond its quota."""
+        program, shared = self.program, self.program.shared
+        amount, queue = np.rint(program.amount).astype(np.int64), program.queue[program.cell_job]
+        squares: list[Any] = []
+        highest: list[int] = []
+        weights: list[float] = []
+        for q, r in np.argwhere(shared.per_square > 0).tolist():
+            rows, quota = np.flatnonzero(shared.forest.under(queue, q) & (amount[:, r] > 0)), int(np.floor(shared.quota[q, r]))
+            most = int(min(amount[rows, r].sum(), max(0.0, shared.total[r]))) - quota
+            if not len(rows) or most <= 0:
+                continue
+            unit = 1 << max(0, most.bit_length() - _SQUARED_BITS)
+            least = -(-max(0, -quota) // unit)
+            high = max(least, -(-most // unit))
+            over = self.model.new_int_var(least, high, "")
+            self.model.add(unit * over >= self._sum(rows, amount[rows, r]) - quota)
+            square = self.model.new_int_var(least**2, high**2, "")
+            self.model.add_multiplication_equality(square, [over, over])
+            squares.append(square)
+            highest.append(high)
+            weights.append(float(shared.per_square[q, r]) * unit**2)
+        if not squares:
+            return _Terms([], [], 1.0, 0)
+        scale = 2.0**_VALUE_BITS / sum(weight * high**2 for weight, high in zip(weights, highest, strict=True))
+        coefficients = [max(1, round(weight * scale)) for weight in weights]
+        return _Terms(squares, coefficients, scale, slack=min(len(squares), min(coefficients) // 2))
 
     def _unevenness(self) -> _Terms:
         program = self.program

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from libra_opt.formulation.program import Program
 from libra_opt.formulation.shadow import Prices
+from libra_opt.formulation.shared import SharedRows
 from libra_opt.solvers.ranks import Ranks
 from libra_opt.solvers.relaxation import penalties
 from libra_opt.solvers.unknowns import MOST_PRICE, Unknowns
@@ -16,6 +17,7 @@ from libra_opt.solvers.unknowns import MOST_PRICE, Unknowns
 __all__ = ["Dual"]
 
 _Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
 
 
 class Dual:
@@ -60,7 +62,7 @@ class Dual:
     def _value_and_slope(self, point: _Floats, temperature: float) -> tuple[float, _Floats]:
         program, cells, slots, levels = self.program, self.cells, self.slots, self.levels
         prices = self.rows.prices(point)
-        table = prices.pool[:, None, :] + prices.queue[None, :, :]
+        table = prices.pool[:, None, :] + prices.of_queues(self.program.shared)[None, :, :]
         cost = self.use @ table.ravel() + self.charge + prices.ms * self.cell_ms
         soft, odds, total = self._softened(cost, temperature)
         level = (self.gain - slots.total(soft[self.slot_of_cells]))[self.level_of_slots]
@@ -91,23 +93,39 @@ class Dual:
         rows, shared = self.rows, self.program.shared
         in_pool, in_queue = used.sum(axis=1), used.sum(axis=0)
         part = rows.split(point)
-        free = np.maximum(0.0, shared.total - shared.reserved.sum(axis=0))[rows.reserving]
+        free = np.maximum(0.0, shared.unreserved)[rows.reserving]
         price = part.reserve * rows.reserve_unit
-        value += float((prices.pool * shared.capacity).sum() + (prices.ceiling[rows.ceiling] * shared.ceiling[rows.ceiling]).sum())
-        value += float((prices.reserve * shared.reserved).sum() - (prices.guarantee * shared.floor).sum() + (price * free).sum())
-        slope_reserve = (shared.reserved - in_queue)[:, rows.reserving]
+        value += float((prices.pool * shared.capacity).sum() + (prices.ceiling[rows.ceiling] * shared.net_ceiling[rows.ceiling]).sum())
+        value += float((prices.reserve * shared.net_reserved).sum() - (prices.guarantee * shared.floor).sum() + (price * free).sum())
         shares = part.share.reshape(len(shared.reserved), -1)
+        slope_reserve, passed_on = _slopes(shared, rows.reserving, shares, in_queue)
+        below = shared.forest.gathered(in_queue)
+        slope_ceiling = np.where(shared.is_reserving, shared.net_ceiling - in_queue, shared.ceiling - below)
+        slope_ceiling[:, rows.reserving] += passed_on
         slopes = [
             (shared.capacity - in_pool)[rows.pool] * rows.pool_unit,
-            (shared.ceiling - in_queue)[rows.ceiling] * rows.ceiling_unit,
-            (in_queue - shared.floor)[rows.guarantee] * rows.guarantee_unit,
-            (slope_reserve * price).ravel(),
-            ((slope_reserve * shares).sum(axis=0) + free) * rows.reserve_unit,
+            slope_ceiling[rows.ceiling] * rows.ceiling_unit,
+            (below - shared.floor)[rows.guarantee] * rows.guarantee_unit,
+            (slope_reserve * rows.above(prices, price)).ravel(),
+            (shared.forest.over_roots(slope_reserve * shares) + free) * rows.reserve_unit,
         ]
         if rows.has_budget:
             value += prices.ms * shared.most_ms()
             slopes.append(np.array([(shared.most_ms() - spent) * rows.budget_unit]))
         return value / rows.value, np.concatenate(slopes) / rows.value
+
+
+def _slopes(shared: SharedRows, reserving: _Indices, shares: _Floats, in_queue: _Floats) -> tuple[_Floats, _Floats]:
+    """Return the slopes along the prices of reserves, each counting what follows from it below, and that part alone; shapes ``(n_queues + 1, n_reserving)``."""
+    slope = (shared.net_reserved - in_queue)[:, reserving]
+    passed_on = np.zeros_like(slope)
+    for layer in reversed(shared.forest.layers):
+        above = shared.forest.parent[layer]
+        slope[layer] += passed_on[layer]
+        np.add.at(passed_on, above, slope[layer] * shares[layer])
+    if not shared.forest.is_flat:
+        slope[shared.forest.roots] += passed_on[shared.forest.roots]
+    return slope, passed_on
 
 
 def _places(order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:

@@ -83,7 +83,7 @@ def exchange(columns: Columns, selected: _Indices) -> _Indices:
             moved = change[pair].sum(axis=0)
             is_better = float(worth[pair].sum() - worth[selected[job[pair]]].sum()) > (np.maximum(0.0, over + moved) - over)[soft] @ penalty[soft]
             used = in_queue + _moved(columns, selected, pair)
-            if is_better and (moved <= left).all() and _keeps(columns, used):
+            if is_better and (moved <= left).all() and columns.program.shared.keeps_reserves(used):
                 left, over, in_queue, has_gained = left - moved, np.maximum(0.0, over + moved), used, True
                 touched |= jobs
                 selected[job[pair]] = pair
@@ -133,14 +133,9 @@ def _moved(columns: Columns, selected: _Indices, pair: list[int]) -> _Floats:
     moved = np.zeros_like(columns.program.shared.floor)
     jobs = columns.job[pair]
     np.add.at(moved, columns.program.queue[jobs], columns.held[pair] - columns.held[selected[jobs]])
-    return moved
+    return columns.program.shared.forest.gathered(moved)
 
 
 def keeps_reserves(columns: Columns, selected: _Indices) -> bool:
     """R10: return whether the cluster holds what queues use or, where that is more, keep to themselves."""
-    return _keeps(columns, columns.queue_use(selected))
-
-
-def _keeps(columns: Columns, in_queue: _Floats) -> bool:
-    shared = columns.program.shared
-    return bool(((np.maximum(in_queue, shared.reserved).sum(axis=0) <= shared.total) | ~shared.is_reserving).all())
+    return columns.program.shared.keeps_reserves(columns.queue_use(selected))

@@ -120,7 +120,8 @@ def _build(program: Program) -> Choice:
     share = _dominant_share(program)
     cost = share + program.cell_ms * program.per_ms[program.cell_job]
     order = _order(program, share)
-    owed = np.asarray(program.shared.floor.any(axis=1))
+    shared = program.shared
+    owed = shared.forest.inherited(np.asarray(shared.floor.any(axis=1), dtype=np.float64)) > 0
     first = [j for j in order if program.lost[j] > 0]
     second = [j for j in order if owed[program.queue[j]]]
     for turn, jobs in enumerate((first, second, order)):
@@ -128,8 +129,8 @@ def _build(program: Program) -> Choice:
         for job in jobs:
             waits = residual.choice[program.first_stage[job]] < 0
             can_run = program.bundles.first_level[job] < program.bundles.first_level[job + 1]
-            queue = program.queue[job]
-            is_settled = turn == 1 and bool((residual.used[queue] >= program.shared.floor[queue]).all())
+            path = shared.forest.paths[program.queue[job]]
+            is_settled = turn == 1 and bool((residual.used[path] >= shared.floor[path]).all())
             if waits and can_run and not is_settled:
                 cells = residual.pick(job, int(program.bundles.first_level[job]), cost)
                 if cells is not None:

@@ -40,7 +40,7 @@ def honour(program: Program, choice: Choice, job_value: _Floats, cell_cost: _Flo
     most = int(PLACEMENTS * effort)
     for _ in range(_PASSES):
         for queue in _short_queues(program, residual):
-            claimants = np.flatnonzero(program.queue == queue)
+            claimants = np.flatnonzero(program.shared.forest.under(program.queue, queue))
             claimants = claimants[np.lexsort((claimants, -job_value[claimants]))]
             for job in claimants:
                 if residual.placements >= most or not _is_short(program, residual, int(queue)):
@@ -89,7 +89,7 @@ def _raise(program: Program, residual: Residual, job: int, cell_cost: _Floats) -
 
 def _make_room(program: Program, residual: Residual, queue: int, claimants: _Indices, job_value: _Floats, cell_cost: _Floats, most: int) -> None:
     runs = program.runs(residual.choice)
-    donors = np.flatnonzero(runs & (program.queue != queue) & (program.lost == 0))
+    donors = np.flatnonzero(runs & ~program.shared.forest.under(program.queue, queue) & (program.lost == 0))
     for donor in donors[np.lexsort((donors, job_value[donors]))][:_DONORS]:
         if residual.placements >= most or not _is_short(program, residual, queue):
             return

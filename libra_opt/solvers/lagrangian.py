@@ -85,7 +85,7 @@ def _excess(program: Program, prices: Prices) -> _Floats:
 def savings(program: Program, prices: Prices) -> _Floats:
     """Return what a unit of service less saves, at most, of the resources whose ticks below a level were passed over, priced, shape ``(n_levels,)``."""
     bundles = program.bundles
-    net = np.maximum(0.0, (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, prices.pool.shape[1]))
+    net = np.maximum(0.0, (prices.pool[:, None, :] + prices.of_queues(program.shared)[None, :, :]).reshape(-1, prices.pool.shape[1]))
     saved = np.einsum("cr,cr->c", program.passed_use, net[program.cell_pair])
     return np.add.reduceat(np.maximum.reduceat(saved, bundles.first_cell[:-1]), bundles.first_slot[:-1])
 
@@ -101,7 +101,7 @@ def cell_cost(program: Program, prices: Prices, per_ms: _Floats, *, is_sure: boo
         Count what is surely used, as a bound must, and not what is used; where a price is below zero all that is used counts anyway.
     """
     cost = per_ms[program.cell_job] * program.cell_ms if program.cell_ms.any() else np.zeros(program.n_cells)
-    net = (prices.pool[:, None, :] + prices.queue[None, :, :]).reshape(-1, prices.pool.shape[1])
+    net = (prices.pool[:, None, :] + prices.of_queues(program.shared)[None, :, :]).reshape(-1, prices.pool.shape[1])
     parts = [(program.surely if is_sure else program.amount, np.maximum(0.0, net)), (program.amount, np.minimum(0.0, net))]
     for used, price in parts:
         if price.any():
@@ -114,9 +114,10 @@ def cell_cost(program: Program, prices: Prices, per_ms: _Floats, *, is_sure: boo
 def _limits_value(program: Program, prices: Prices, limits: Limits) -> float:
     shared = program.shared
     finite = np.isfinite(shared.ceiling)
-    value = float((prices.pool * shared.capacity).sum()) + float((prices.ceiling[finite] * shared.ceiling[finite]).sum())
-    value += float((prices.reserve * shared.reserved).sum())
-    value += float((np.maximum(0.0, shared.total - shared.reserved.sum(axis=0)) * prices.reserve.max(axis=0, initial=0.0)).sum())
+    value = float((prices.pool * shared.capacity).sum()) + float((prices.ceiling[finite] * shared.net_ceiling[finite]).sum())
+    reserve = shared.forest.raised(prices.reserve, prices.ceiling)
+    value += float((reserve * shared.net_reserved).sum())
+    value += float((np.maximum(0.0, shared.unreserved) * reserve[shared.forest.roots].max(axis=0, initial=0.0)).sum())
     value -= float((prices.guarantee * shared.floor).sum())
     value += limits.shortfall * float((prices.guarantee * shared.nominal).max(initial=0.0))
     if prices.ms > 0:

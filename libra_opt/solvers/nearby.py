@@ -88,7 +88,8 @@ def _nearest(columns: Columns, loss: _Floats, nearness: _Floats, selected: _Indi
 def _is_bound_by_reserves(columns: Columns, selected: _Indices) -> _Flags:
     """Tell which jobs stay as they are, shape ``(n_jobs,)``: what a queue that uses less than it keeps to itself may add is no sum over columns (R10)."""
     program = columns.program
-    return np.asarray((columns.queue_use(selected) < program.shared.reserved).any(axis=1))[program.queue]
+    is_below = np.asarray((columns.queue_use(selected) < program.shared.reserved).any(axis=1), dtype=np.float64)
+    return np.asarray(program.shared.forest.inherited(is_below) > 0)[program.queue]
 
 
 def _program(columns: Columns, selected: _Indices, jobs: _Indices, picked: _Indices, limits: _Floats) -> Linear:
@@ -98,8 +99,12 @@ def _program(columns: Columns, selected: _Indices, jobs: _Indices, picked: _Indi
     left = limits - columns.use[selected[~is_open]].sum(axis=0)
     rows, room = [sparse.csc_array(columns.use[picked].T)], [left]
     shared, used = columns.program.shared, columns.queue_use(selected)
+    idle = np.maximum(0.0, shared.reserved - used) if shared.forest.is_flat else shared.forest.idle(used, shared.reserved)
+    if not shared.forest.is_flat and shared.is_reserving.any():
+        of_rows = columns.rows.of("ceiling")
+        room[0][of_rows] -= shared.forest.of_children(idle)[tuple(columns.rows.index[of_rows].T)]
     for r in np.flatnonzero(shared.is_reserving):
-        above = float(np.maximum(used[:, r], shared.reserved[:, r]).sum()) - float(columns.held[selected[is_open], r].sum())
+        above = float(shared.forest.over_roots(used[:, r] + idle[:, r])) - float(columns.held[selected[is_open], r].sum())
         rows.append(sparse.csc_array(columns.held[picked, r][None, :]))
         room.append(np.array([shared.total[r] - above]))
     position = np.searchsorted(jobs, columns.job[picked])

@@ -111,18 +111,20 @@ def _small(program: Program, jobs: _Indices, weights: _Floats) -> Program:
     sample = restrict(program, jobs, np.ones(len(program.bundles.job), dtype=np.bool_)).program
     weight = np.zeros(program.n_jobs)
     weight[jobs] = weights
-    demand, job = program.tables.demand, program.tables.stage_job
+    demand, job, forest = program.tables.demand, program.tables.stage_job, program.shared.forest
     whole, part = np.zeros((2, *program.shared.floor.shape))
     np.add.at(whole, program.queue[job], demand)
     np.add.at(part, program.queue[job], demand * weight[job][:, None])
-    by_queue, by_resource = _ratio(part, whole), _ratio(part.sum(axis=0), whole.sum(axis=0))
+    whole, part = forest.gathered(whole), forest.gathered(part)
+    by_queue, by_resource = _ratio(part, whole), _ratio(forest.over_roots(part), forest.over_roots(whole))
     shared = sample.shared
     spent = _ratio(np.array([float((program.wait_ms * weight).sum())]), np.array([float(program.wait_ms.sum())]))
+    reserved = shared.reserved * by_queue
     scaled = replace(
         shared,
         capacity=shared.capacity * by_resource,
-        ceiling=shared.ceiling * by_queue,
-        reserved=shared.reserved * by_queue,
+        ceiling=shared.ceiling * by_queue if forest.is_flat else np.maximum(shared.ceiling * by_queue, forest.of_children(forest.gathered(reserved))),
+        reserved=reserved,
         floor=shared.floor * by_queue,
         budget_ms=shared.budget_ms * float(spent[0]),
         total=shared.total * by_resource,

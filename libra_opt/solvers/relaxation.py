@@ -156,7 +156,9 @@ def relax(program: Program, *, limits: Limits | None = None, is_bound: bool = Fa
         if len(inside):
             rows.add(("pool", k, r), column[inside], amount[inside, r], float(shared.capacity[k, r]))
     for q, r in zip(*np.nonzero(np.isfinite(shared.ceiling)), strict=True):
-        inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
+        if not shared.forest.is_flat and shared.is_reserving[r]:
+            continue  # what is reserved below counts as well: see `_reserve_rows`
+        inside = np.flatnonzero(shared.forest.under(queue, q) & (amount[:, r] > 0))
         if len(inside):
             rows.add(("ceiling", int(q), int(r)), column[inside], amount[inside, r], shared.ceiling[q, r])
     upper = [np.ones(len(gain))]
@@ -194,17 +196,25 @@ def relax(program: Program, *, limits: Limits | None = None, is_bound: bool = Fa
 
 
 def _reserve_rows(program: Program, rows: _Rows, first: int, queue: _Indices, amount: _Floats, column: _Indices, upper: list[_Floats]) -> int:
-    """R10: ``use[q] <= part[q]``, ``sum of parts <= total``; the columns are what a part exceeds its reserve by, as shares of the total."""
+    """R10: ``use[q] <= part[q]``, ``sum of parts <= total``; the columns are what a part exceeds its reserve by, as shares of the total.
+
+    In a tree the use of a queue is that of its own jobs and the parts of the queues right below it, and its ceiling is on both together.
+    """
     shared, taken = program.shared, 0
+    forest = shared.forest
     for r in np.flatnonzero(shared.is_reserving):
         n = len(shared.reserved)
         above = first + taken + np.arange(n)
         whole = max(1.0, float(shared.total[r]))
         for q in range(n):
             inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
-            if len(inside):
-                rows.add(("reserve", q, int(r)), [*column[inside], above[q]], [*amount[inside, r], -whole], shared.reserved[q, r])
-        rows.add(("parts", 0, int(r)), above, np.full(n, whole), shared.total[r] - shared.reserved[:, r].sum())
+            below = above[:0] if forest.is_flat or q == n - 1 else above[forest.parent == q]
+            if len(inside) or len(below):
+                used, amounts = [*column[inside], *below], [*amount[inside, r], *np.full(len(below), whole)]
+                rows.add(("reserve", q, int(r)), [*used, above[q]], [*amounts, -whole], shared.net_reserved[q, r])
+                if not forest.is_flat and np.isfinite(shared.ceiling[q, r]):
+                    rows.add(("ceiling", q, int(r)), used, amounts, shared.net_ceiling[q, r])
+        rows.add(("parts", 0, int(r)), above[forest.roots], np.full(len(forest.roots), whole), shared.unreserved[r])
         upper.append(np.ones(n))
         taken += n
     return taken
@@ -225,7 +235,7 @@ def _guarantee_rows(
     shared = program.shared
     owed = list(zip(*np.nonzero(shared.floor > 0), strict=True))
     for i, (q, r) in enumerate(owed):
-        inside = np.flatnonzero((queue == q) & (amount[:, r] > 0))
+        inside = np.flatnonzero(shared.forest.under(queue, q) & (amount[:, r] > 0))
         rows.add(("guarantee", int(q), int(r)), [*column[inside], first + i], [*-amount[inside, r], -shared.nominal[q, r]], -shared.floor[q, r])
     upper.append(np.array([shared.floor[q, r] / shared.nominal[q, r] for q, r in owed]))
     losses.append(np.full(len(owed), -penalty))

@@ -73,8 +73,7 @@ class Residual:
             slot = int(bundles.first_slot[level]) + len(picked) + 1
             if slot == last_slot:
                 cells = np.array([*picked, cell], dtype=np.intp)
-                used = self.used[program.queue[job]] + program.amount[cells].sum(axis=0)
-                if self._budget_allows(job, cells) and self._queue_allows(job, used):
+                if self._budget_allows(job, cells) and self._queue_allows(job, program.amount[cells].sum(axis=0)):
                     return cells
                 continue
             picked.append(cell)
@@ -111,7 +110,7 @@ class Residual:
         program, pool = self.program, self.pool.copy()
         np.subtract.at(pool, program.cell_pool[cells], program.amount[cells])
         fits = bool((pool >= 0).all()) and self._budget_allows(job, cells)
-        return fits and self._queue_allows(job, self.used[program.queue[job]] + program.amount[cells].sum(axis=0))
+        return fits and self._queue_allows(job, program.amount[cells].sum(axis=0))
 
     def _budget_allows(self, job: int, cells: _Indices) -> bool:
         """R12: whether taking the cells keeps the budget, or at least does not add to what was over it before the job was released."""
@@ -121,15 +120,21 @@ class Residual:
         before = self.ms if self._ms_before is None else self._ms_before
         return after <= max(self.program.shared.budget_ms, before)
 
-    def _queue_allows(self, job: int, used: _Floats) -> bool:
-        shared, queue = self.program.shared, self.program.queue[job]
-        if (used > shared.ceiling[queue]).any():
+    def _queue_allows(self, job: int, amount: _Floats) -> bool:
+        """R10: whether a job's queue, and all above it, may hold so much more."""
+        shared, path = self.program.shared, self._path(job)
+        used = self.used[path] + amount
+        if (used > shared.ceiling[path]).any():
             return False
         if not shared.is_reserving.any():
             return True
         all_used = self.used.copy()
-        all_used[queue] = used
-        return bool(((np.maximum(all_used, shared.reserved).sum(axis=0) <= shared.total) | ~shared.is_reserving).all())
+        all_used[path] = used
+        return shared.keeps_reserves(all_used)
+
+    def _path(self, job: int) -> slice | _Indices:
+        path: slice | _Indices = self.program.shared.forest.paths[self.program.queue[job]]
+        return path
 
     def _rows(self, job: int) -> slice:
         first = self.program.first_stage
@@ -144,5 +149,5 @@ class Residual:
             return
         program = self.program
         np.subtract.at(self.pool, program.cell_pool[cells], sign * program.amount[cells])
-        self.used[program.queue[job]] += sign * program.amount[cells].sum(axis=0)
+        self.used[self._path(job)] += sign * program.amount[cells].sum(axis=0)
         self.ms += sign * float(program.cell_ms[cells].sum() - program.wait_ms[job])

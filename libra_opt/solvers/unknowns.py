@@ -19,7 +19,10 @@ MOST_PRICE = 1e3
 
 @dataclass(frozen=True)
 class Parts:
-    """The unknowns by kind: prices of the pools' rows, ceilings, guarantees, each queue's share of its resource's reserve price, these prices, the budget."""
+    """The unknowns by kind: prices of the pools' rows, ceilings, guarantees, each queue's share of its resource's reserve price, these prices, the budget.
+
+    The share of a queue below another is one of what that one pays.
+    """
 
     pool: _Floats
     ceiling: _Floats
@@ -91,17 +94,37 @@ class Unknowns:
     def point(self, prices: Prices) -> _Floats:
         """Return the unknowns that stand for prices, as near as the bounds allow."""
         reserve = prices.reserve[:, self.reserving]
-        top = reserve.max(axis=0, initial=0.0)
+        top = reserve[self.shared.forest.roots].max(axis=0, initial=0.0)
+        whole = self.above(prices, top)
         parts = [
             prices.pool[self.pool] / self.pool_unit,
             prices.ceiling[self.ceiling] / self.ceiling_unit,
             prices.guarantee[self.guarantee] / self.guarantee_unit,
-            np.where(top > 0, reserve / np.where(top > 0, top, 1.0), 0.5).ravel(),
+            np.where(whole > 0, reserve / np.where(whole > 0, whole, 1.0), 0.5).ravel(),
             top / self.reserve_unit,
         ]
         if self.has_budget:
             parts.append(np.array([prices.ms / self.budget_unit]))
         return np.asarray(np.minimum(np.concatenate(parts), [most for _, most in self.bounds()]))
+
+    def above(self, prices: Prices, top: _Floats) -> _Floats:
+        """Return what the price of each reserve is a share of: what the queue above pays for a unit, and of roots the price of the resource's reserves.
+
+        Parameters
+        ----------
+        top
+            The latter, shape ``(n_reserving,)``.
+
+        Returns
+        -------
+        Shape ``(n_queues + 1, n_reserving)``.
+        """
+        forest = self.shared.forest
+        whole = np.broadcast_to(top, (len(forest.parent), len(top)))
+        if forest.is_flat:
+            return whole
+        paid = (prices.reserve + prices.ceiling)[:, self.reserving]
+        return np.where((forest.parent == len(forest.parent) - 1)[:, None], whole, paid[forest.parent])
 
     def prices(self, point: _Floats) -> Prices:
         """Return the prices that they stand for."""
@@ -116,4 +139,8 @@ class Unknowns:
         ceiling[self.ceiling] = part.ceiling * self.ceiling_unit
         guarantee[self.guarantee] = part.guarantee * self.guarantee_unit
         reserve[self.share] = part.share * np.tile(part.reserve * self.reserve_unit, len(shared.reserved))
+        for layer in shared.forest.layers:
+            above = shared.forest.parent[layer][:, None]
+            shares = part.share.reshape(len(shared.reserved), -1)[layer]
+            reserve[layer[:, None], self.reserving] = shares * (reserve + ceiling)[above, self.reserving]
         return Prices(pool, ceiling, guarantee, reserve, float(part.budget[0]) * self.budget_unit if self.has_budget else 0.0, self._penalty.lost)

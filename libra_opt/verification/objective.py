@@ -12,6 +12,7 @@ from libra_opt.verification.policies import Valued
 from libra_opt.verification.reading import Reading, Vector
 from libra_opt.verification.report import Tiers
 from libra_opt.verification.service import Measured, Ratio, curve_of_stage
+from libra_opt.verification.tree import Claim, claims, is_tree, members
 from libra_opt.verification.usage import total
 
 __all__ = ["Counted", "count"]
@@ -52,19 +53,30 @@ def _shortfall(reading: Reading, asked: Sequence[Sequence[int]]) -> float:
     ledger = reading.ledger
     if not any(map(any, ledger.nominal)):
         return 0.0
-    members: list[list[int]] = [[] for _ in range(len(ledger.queues) + 1)]
-    for j, q in enumerate(ledger.job_queue):
-        members[q].append(j)
+    jobs = members(ledger)
 
     @cache
     def can_run(j: int) -> bool:
         return all(ledger.fits_alone(s) for s in ledger.stage_of[j])
 
+    own: list[list[int]] = [[] for _ in range(len(ledger.queues) + 1)]
+    for j, q in enumerate(ledger.job_queue):
+        own[q].append(j)
+
+    @cache
+    def claimed(r: int) -> list[Claim]:
+        return claims(ledger, r, [_owed(ledger, own[q], can_run, r, None) for q in range(len(ledger.queues))])
+
+    def owed_at(q: int, r: int, quota: int) -> int:
+        if not is_tree(ledger):
+            return _owed(ledger, own[q], can_run, r, quota)
+        return min(quota - claimed(r)[q].spared, claimed(r)[q].use)
+
     missing = []
     for q, nominal in enumerate(ledger.nominal):
-        given = _given(reading, asked, members[q]) if any(nominal) else nominal
+        given = _given(reading, asked, jobs[q]) if any(nominal) else nominal
         for r, (quota, got) in enumerate(zip(nominal, given, strict=True)):
-            owed = _owed(ledger, members[q], can_run, r, quota) if got < quota else 0
+            owed = owed_at(q, r, quota) if got < quota else 0
             if owed > got:
                 missing.append((owed - got) / quota)
     return fsum(missing)
@@ -92,8 +104,8 @@ def _given(reading: Reading, asked: Sequence[Sequence[int]], jobs: Sequence[int]
     return total(rows, (0,) * ledger.n_resources)
 
 
-def _owed(ledger: Ledger, jobs: Sequence[int], can_run: Callable[[int], bool], r: int, quota: int) -> int:
-    """Return the smaller of a nominal quota and what the jobs of its queue that can run at all ask for at level 1 within their quotas."""
+def _owed(ledger: Ledger, jobs: Sequence[int], can_run: Callable[[int], bool], r: int, quota: int | None) -> int:
+    """Return the smaller of a nominal quota, if one is given, and what the jobs of its queue that can run at all ask for at level 1 within their quotas."""
     asked = 0
     for j in jobs:
         if not can_run(j):
@@ -106,7 +118,7 @@ def _owed(ledger: Ledger, jobs: Sequence[int], can_run: Callable[[int], bool], r
                 vn, vd = _fastest(ledger, s)
                 amount = max(amount, -(-d * p * vd // (q * vn)))
             asked += min(ledger.hi[s][r], -(-amount // unit) * unit)
-        if asked >= quota:
+        if quota is not None and asked >= quota:
             return quota
     return asked
 

@@ -12,7 +12,8 @@ from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.verification.reading import Reading, Vector
 from libra_opt.verification.report import Broken, Rule
 from libra_opt.verification.service import Measured
-from libra_opt.verification.usage import Usage, reserve
+from libra_opt.verification.tree import is_tree
+from libra_opt.verification.usage import Usage, booked, reserve
 
 __all__ = ["SERVICE_TOLERANCE", "capacity", "card_memory", "ceilings", "maximum", "minimum", "need", "placement", "service", "units"]
 
@@ -98,6 +99,9 @@ def card_memory(reading: Reading) -> Iterator[Broken]:
 def ceilings(reading: Reading, used: Usage) -> Iterator[Broken]:
     """R10: a queue holds at most its ceiling, and what queues reserve is not lent."""
     ledger = reading.ledger
+    if is_tree(ledger):
+        yield from _ceilings_of_tree(reading, used)
+        return
     for q, name in enumerate(ledger.queues):
         for r, (held, limit) in enumerate(zip(used.queue[q], ledger.ceiling[q], strict=True)):
             if held > limit and limit != UNLIMITED:
@@ -106,6 +110,19 @@ def ceilings(reading: Reading, used: Usage) -> Iterator[Broken]:
         taken = sum(max(row[r], kept) for row, kept in zip(used.queue, reserved, strict=False)) + used.queue[-1][r]
         if taken > limit:
             yield _over(reading, "R10", "queues", "use and reserved quota of all queues come to", r, taken, "the capacity of the cluster", limit)
+
+
+def _ceilings_of_tree(reading: Reading, used: Usage) -> Iterator[Broken]:
+    """R10 in a tree: a queue holds, with all below it and what these reserve, at most its ceiling, and all queues together no more than the cluster has."""
+    ledger = reading.ledger
+    capacity = {r: limit for r, _, limit in reserve(ledger)}
+    for r, held in booked(ledger, used):
+        for q, name in enumerate(ledger.queues):
+            if held.queue[q] > ledger.ceiling[q][r]:
+                subject = f"queue {name!r} holds, with those below it and what they reserve,"
+                yield _over(reading, "R10", f"queues.{name}", subject, r, held.queue[q], "its ceiling", ledger.ceiling[q][r])
+        if r in capacity and held.cluster > capacity[r]:
+            yield _over(reading, "R10", "queues", "use and reserved quota of all queues come to", r, held.cluster, "the capacity of the cluster", capacity[r])
 
 
 def _short(reading: Reading, rule: Rule, limits: list[Vector], meaning: str) -> Iterator[Broken]:

@@ -4,15 +4,16 @@ The question whether a job fits is answered by trying its stages in every pool, 
 after the last step the answer is "no", so that no plan is rejected for what was not shown.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import add, gt, sub
 from typing import Final
 
 from libra_opt.domain import Ledger
 from libra_opt.verification.reading import Reading, Vector
+from libra_opt.verification.tree import Booked, is_tree, reserves_at
 
-__all__ = ["Usage", "Way", "fits", "reserve", "total", "usage"]
+__all__ = ["Usage", "Way", "booked", "fits", "reserve", "total", "usage"]
 
 _STEPS: Final = 2000
 """How many placements of a stage are tried before a job is taken not to fit."""
@@ -30,7 +31,7 @@ class Usage:
     pool
         ``[k][r]``.
     queue
-        ``[q][r]``, and one last row for the jobs outside every queue.
+        ``[q][r]``, what the queue's own jobs hold, and one last row for the jobs outside every queue.
     """
 
     pool: tuple[Vector, ...]
@@ -76,14 +77,15 @@ def reserve(ledger: Ledger) -> list[tuple[int, list[int], int]]:
 
     Where the reserved amounts add up to more than the capacity they are cut in proportion, rounded down.
     """
-    rows = []
+    return [(r, *reserves_at(ledger, r)) for r in range(ledger.n_resources) if any(row[r] for row in ledger.reserved)]
+
+
+def booked(ledger: Ledger, used: Usage) -> Iterator[tuple[int, Booked]]:
+    """Yield, per resource, what every queue holds with all below it, what these reserve and do not use included (R10)."""
+    nothing = [0] * len(ledger.queues)
+    reserved = {r: amounts for r, amounts, _ in reserve(ledger)}
     for r in range(ledger.n_resources):
-        reserved = [row[r] for row in ledger.reserved]
-        total = sum(reserved)
-        if total:
-            capacity = sum(row[r] for row in ledger.capacity)
-            rows.append((r, [amount * capacity // total for amount in reserved] if total > capacity else reserved, capacity))
-    return rows
+        yield r, Booked.of(ledger, [row[r] for row in used.queue], reserved.get(r, nothing))
 
 
 def fits(ledger: Ledger, used: Usage, q: int, stages: Sequence[Sequence[Way]]) -> bool:
@@ -122,4 +124,11 @@ class _Search:
             return False
         rows = list(self.used.queue)
         rows[self.q] = queue
+        if is_tree(self.ledger):
+            capacity = {r: limit for r, _, limit in self.reserve}
+            return all(
+                all(held <= limit[r] for held, limit in zip(found.queue, self.ledger.ceiling, strict=True))
+                and (r not in capacity or found.cluster <= capacity[r])
+                for r, found in booked(self.ledger, Usage(self.used.pool, tuple(rows)))
+            )
         return all(sum(max(row[r], kept) for row, kept in zip(rows, reserved, strict=False)) + rows[-1][r] <= limit for r, reserved, limit in self.reserve)

@@ -132,7 +132,7 @@ CASES = [
     ("memory without cards", {"resources": [{"name": "cpu"}], "pools": [{"name": "a", "card_mem": 1}]}, "pools[0].card_mem", "leave it out or declare them"),
     ("pools beyond 2^63", {"pools": [{"name": n, "capacity": {"gpu": 2**62}} for n in "ab"]}, "pools[1].capacity.gpu", "with the pools before"),
     ("lends what it has not", {"queues": [{"name": "q", "lending_limit": {"gpu": 1}}]}, "queues[0].lending_limit.gpu", "1 is above nominal_quota 0"),
-    ("tree of queues", {"queues": [{"name": "q", "parent": "r"}]}, "queues[0].parent", "leave parent out"),
+    ("unknown parent", {"queues": [{"name": "q", "parent": "r"}]}, "queues[0].parent", "unknown queue 'r'; known are 'q'; list it, or leave parent out"),
     ("no quantum", {"resources": [{"name": "gpu", "quantum": 0}]}, "resources[0].quantum", "0 is not a number from 1e-09 to 1e+15"),
     ("unknown back-end", {"options": {"backend": "cpsat"}}, "options.backend", "did you mean 'cp_sat'?"),
     ("gap", {"options": {"gap": 2}}, "options.gap", "2 is not a number from 0 to 1"),

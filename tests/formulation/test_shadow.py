@@ -60,6 +60,6 @@ def test_negligible_prices_are_not_written(program: Program) -> None:
     assert len(written(program, pool=np.array([[0.6e-9, 0.0], [0.0, 3e-9]]), ms=2e-12)) == 3
 
 
-def test_guarantee_lowers_what_a_queue_pays() -> None:
+def test_guarantee_lowers_what_a_queue_pays(program: Program) -> None:
     three = {name: np.full((3, 2), value) for name, value in (("ceiling", 5.0), ("guarantee", 2.0), ("reserve", 0.5))}
-    assert prices(**three).queue.tolist() == [[3.5, 3.5]] * 3
+    assert prices(**three).of_queues(program.shared).tolist() == [[3.5, 3.5]] * 3

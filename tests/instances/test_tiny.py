@@ -36,6 +36,8 @@ ANSWERS = {
     "r10-queue-ceiling": (7, {"a": cards(3), "b": cards(4)}),
     "r10-guarantee-is-reclaimed": (3.4, {"a": cards(4), "b": cards(4)}),
     "r10-reserved-is-not-lent": (5, {"a": cards(5)}),
+    "r10-siblings-borrow-first": (18, {"a": cards(6), "b": cards(4)}),
+    "r10-reserved-at-two-levels": (6, {"a": cards(6)}),
     "r11-a-move-must-pay": (4, {"a": cards(4), "b": WAITS}),
     "r11-a-move-that-pays": (4.5, {"a": WAITS, "b": cards(4)}),
     "r11-away-from-a-lost-pool": (2.5, {"a": cards(4)}),

@@ -295,26 +295,50 @@ class _Shared:
         self.ledger = ledger
         n_resources = ledger.n_resources
         self.total = [sum(row[r] for row in ledger.capacity) for r in range(n_resources)]
-        reserved = [sum(row[r] for row in ledger.reserved) for r in range(n_resources)]
+        reserved = [sum(self._at_rest(q, r) for q in self._below(-1)) for r in range(n_resources)]
         self.reserved = [[b if reserved[r] <= self.total[r] else b * self.total[r] // reserved[r] for r, b in enumerate(row)] for row in ledger.reserved]
         self.lending_is_limited = [total > 0 for total in reserved]
         budget = state.options.preemption_budget_seconds
         self.budget = None if budget is None else round(exact(budget) * 1000)
         self.shortfall_scale = lcm(*(amount for row in ledger.nominal for amount in row if amount))
         can_run = [all(_allocations_exist(ledger, s) for s in stages) for stages in ledger.stage_of]
-        self.owed = [
+        self.asked = [
             [
-                min(amount, sum(_asked(ledger, s, r) for j, stages in enumerate(ledger.stage_of) if ledger.job_queue[j] == q and can_run[j] for s in stages))
-                for r, amount in enumerate(row)
+                sum(_asked(ledger, s, r) for j, stages in enumerate(ledger.stage_of) if ledger.job_queue[j] == q and can_run[j] for s in stages)
+                for r in range(n_resources)
             ]
+            for q in range(len(ledger.queues))
+        ]
+        self.owed = [
+            [min(amount - sum(self._spared(c, r) for c in self._below(q)), self._wanted(q, r)) for r, amount in enumerate(row)]
             for q, row in enumerate(ledger.nominal)
         ]
+
+    def _below(self, q: int) -> list[int]:
+        """The queues right below a queue; the roots for -1."""
+        return [c for c, above in enumerate(self.ledger.parent) if above == q]
+
+    def _at_rest(self, q: int, r: int) -> int:
+        """What a queue keeps from the others while nothing runs."""
+        return max(self.ledger.reserved[q][r], sum(self._at_rest(c, r) for c in self._below(q)))
+
+    def _wanted(self, q: int, r: int) -> int:
+        """What the jobs of a queue and those below it want, of these no more than their ceilings allow."""
+        return self.asked[q][r] + sum(self._usable(c, r) for c in self._below(q))
+
+    def _usable(self, q: int, r: int) -> int:
+        return min(self._wanted(q, r), self.ledger.ceiling[q][r] - sum(self._spared(c, r) for c in self._below(q)))
+
+    def _spared(self, q: int, r: int) -> int:
+        """What a queue and those below it keep to themselves although nobody there wants it."""
+        return max(self.reserved[q][r] - self._usable(q, r), sum(self._spared(c, r) for c in self._below(q)))
 
     def over_budget(self, ms: int) -> int:
         return 0 if self.budget is None else max(0, ms - self.budget)
 
     def shortfall(self, plan: list[Way]) -> int:
-        got = self._use(plan)
+        use = self._use(plan)
+        got = [[sum(use[c][r] for c in self._family(q)) for r in range(self.ledger.n_resources)] for q in range(len(self.ledger.queues))]
         return sum(
             max(0, self.owed[q][r] - got[q][r]) * (self.shortfall_scale // amount)
             for q, row in enumerate(self.ledger.nominal)
@@ -334,18 +358,28 @@ class _Shared:
             if self._lending_holds([choices[i] for choices, i in zip(ways, chosen, strict=True)]):
                 yield chosen
             return
-        q = self.ledger.job_queue[j]
         for i, way in enumerate(ways[j]):
             left = [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(free, way.take, strict=True)]
             if any(amount < 0 for row in left for amount in row):
                 continue
-            room = below
-            if q >= 0:
-                row = [b if b == UNLIMITED else b - sum(pool[r] for pool in way.take) for r, b in enumerate(below[q])]
-                if any(amount < 0 for amount in row):
-                    continue
-                room = [*below[:q], row, *below[q + 1 :]]
+            room, q = list(below), self.ledger.job_queue[j]
+            while q >= 0:
+                room[q] = [b if b == UNLIMITED else b - sum(pool[r] for pool in way.take) for r, b in enumerate(below[q])]
+                q = self.ledger.parent[q]
+            if any(amount < 0 for row in room for amount in row):
+                continue
             yield from self._extend(ways, (*chosen, i), left, room)
+
+    def _family(self, q: int) -> list[int]:
+        """A queue and all below it."""
+        return [q, *(member for c in self._below(q) for member in self._family(c))]
+
+    def _booked(self, q: int, r: int, use: list[list[int]]) -> int:
+        """What a queue takes of the one above it: what it and those below it use or, where that is more, keep to themselves."""
+        return max(self.reserved[q][r], self._held(q, r, use))
+
+    def _held(self, q: int, r: int, use: list[list[int]]) -> int:
+        return use[q][r] + sum(self._booked(c, r, use) for c in self._below(q))
 
     def _use(self, plan: list[Way]) -> list[list[int]]:
         """What each queue holds; the last row is what jobs outside every queue hold."""
@@ -361,6 +395,10 @@ class _Shared:
             return True
         use = self._use(plan)
         return all(
-            not self.lending_is_limited[r] or sum(max(use[q][r], self.reserved[q][r]) for q in range(len(self.reserved))) + use[-1][r] <= self.total[r]
+            not self.lending_is_limited[r]
+            or (
+                sum(self._booked(q, r, use) for q in self._below(-1)) + use[-1][r] <= self.total[r]
+                and all(self._held(q, r, use) <= self.ledger.ceiling[q][r] for q in range(len(self.reserved)))
+            )
             for r in range(self.ledger.n_resources)
         )
