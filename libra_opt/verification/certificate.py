@@ -47,7 +47,7 @@ def certified(reading: Reading, counted: Counted, division: Division | None) -> 
         elif tier.name in ("unserved", "level"):
             yield from _divided(where, tier, division)
         else:
-            yield from _equal(f"{where}.objective", tier.name, tier.objective, least[tier.name], 0.0)  # type: ignore[index] - not narrowed by `in`
+            yield from _equal(f"{where}.objective", tier.name, tier.objective, least[tier.name], 0.0)  # type: ignore[index]  # `in` does not narrow
             yield from _bounded(f"{where}.bound", tier.bound, tier.objective, 0.0)
     yield from _status(certificate, reading.state.options.gap, least)
 
