@@ -10,6 +10,7 @@ from libra_opt.domain.state import State
 from libra_opt.errors import BrokenPlanError
 
 if TYPE_CHECKING:
+    from libra_opt.formulation.decode import Decoded
     from libra_opt.formulation.program import Score
     from libra_opt.solvers import Bounds, Solution
 
@@ -55,6 +56,7 @@ def allocate(state: State) -> Plan:
     from libra_opt.forecast import describe, forecast  # noqa: PLC0415 - numpy and the solvers are paid for by calls, not by imports
     from libra_opt.formulation.decode import decode  # noqa: PLC0415
     from libra_opt.formulation.encode import encode  # noqa: PLC0415
+    from libra_opt.formulation.lateness import lateness_told  # noqa: PLC0415
     from libra_opt.formulation.shadow import shadow_prices  # noqa: PLC0415
     from libra_opt.lookahead import look_ahead, write_ahead  # noqa: PLC0415
     from libra_opt.solvers import solve, value_levels  # noqa: PLC0415
@@ -70,16 +72,17 @@ def allocate(state: State) -> Plan:
         priced = value_levels(solution)
         decoded = decode(state, ledger, solution.program, outlook.choice if outlook else solution.choice, priced.valued if priced else None)
         ahead = write_ahead(state, ledger, outlook, decoded.jobs) if outlook else None
+        jobs, late = lateness_told(state, ahead.jobs if ahead else decoded.jobs)
         plan = Plan(
             state_digest=state.digest,
             period=state.period,
-            jobs=ahead.jobs if ahead else decoded.jobs,
-            certificate=_certify(decoded.score, solution, state.options, ahead.horizon if ahead else None, priced.bound if priced else None),
+            jobs=jobs,
+            certificate=_certify(decoded, solution, state.options, ahead.horizon if ahead else None, priced.bound if priced else None),
             utilisation=decoded.utilisation,
             prices=shadow_prices(ledger, solution.program, solution.prices) if solution.prices else (),
             forecast=describe(state, expected),
             ahead=ahead.periods if ahead else (),
-            warnings=(*ledger.warnings, *([told] if told else []), *faults),
+            warnings=(*ledger.warnings, *late, *([told] if told else []), *faults),
         )
         report = verify(state, plan)
         if report.holds:
@@ -99,11 +102,15 @@ def _looking(options: Options) -> str:
     return f" over {options.lookahead} periods" if options.lookahead > 1 else ""
 
 
-def _certify(score: "Score", solution: "Solution", options: Options, horizon: Horizon | None, priced_bound: float | None) -> Certificate:
+def _certify(decoded: "Decoded", solution: "Solution", options: Options, horizon: Horizon | None, priced_bound: float | None) -> Certificate:
+    score = decoded.score
     bounds = _rounded(score, solution.bounds)
     gap = (bounds.value - score.value) / max(abs(bounds.value), abs(score.value), 1e-9)
     is_kept = (score.lost, score.over_seconds) == (bounds.lost, bounds.over_seconds)
-    if is_kept and score.shortfall == bounds.shortfall and gap == 0:
+    fair, is_fair = _divided(decoded, solution)
+    if not is_fair:
+        status = "fallback" if solution.is_fallback else "feasible"
+    elif is_kept and score.shortfall == bounds.shortfall and gap == 0:
         status = "optimal"
     elif is_kept and score.shortfall <= bounds.shortfall + options.gap and gap <= options.gap:
         status = "within_gap"
@@ -113,6 +120,7 @@ def _certify(score: "Score", solution: "Solution", options: Options, horizon: Ho
         Tier(name="protected_lost", objective=score.lost, bound=bounds.lost),
         Tier(name="over_budget_seconds", objective=score.over_seconds, bound=bounds.over_seconds),
         Tier(name="guarantee_shortfall", objective=score.shortfall, bound=bounds.shortfall),
+        *fair,
         Tier(name="value", objective=score.value, bound=bounds.value),
     )
     limit = None if status in ("optimal", "within_gap") else solution.limit
@@ -127,6 +135,21 @@ def _certify(score: "Score", solution: "Solution", options: Options, horizon: Ho
         horizon=horizon,
         priced_bound=None if priced_bound is None else max(priced_bound, score.value),
     )
+
+
+def _divided(decoded: "Decoded", solution: "Solution") -> tuple[tuple[Tier, ...], bool]:
+    """Return the tiers of a policy that divides fairly, and whether it is proven that nothing is fairer."""
+    fairness = solution.program.fairness
+    if fairness is None:
+        return (), True
+    divided = solution.divided
+    if fairness.is_ordered:
+        return (), divided is not None and divided.is_proven
+    unserved, level = fairness.summary(decoded.service)
+    if divided is None:
+        return (Tier(name="unserved", objective=unserved, bound=0), Tier(name="level", objective=level, bound=max(fairness.top, level))), False
+    least, most = (unserved, level) if divided.is_proven else (min(unserved, divided.unserved), max(level, divided.level))
+    return (Tier(name="unserved", objective=unserved, bound=least), Tier(name="level", objective=level, bound=most)), divided.is_proven
 
 
 def _rounded(score: "Score", bounds: "Bounds") -> "Bounds":

@@ -4,12 +4,23 @@ from typing import Annotated, Final, Literal
 
 from libra_opt.domain.base import Flag, NonNegative, Real, Value, WholeNumber
 
-__all__ = ["LONGEST_LOOK", "BackendName", "ForecastMethod", "ForecastOptions", "Options"]
+__all__ = ["LONGEST_LOOK", "BackendName", "ForecastMethod", "ForecastOptions", "Objective", "Options"]
 
 LONGEST_LOOK: Final = 64
 """Most periods that are planned together."""
 
 BackendName = Literal["auto", "cp_sat", "lp_relaxation", "greedy"]
+Objective = Literal[
+    "weighted_throughput",
+    "proportional_fairness",
+    "on_time",
+    "least_completion_time",
+    "max_min",
+    "drf",
+    "finish_time_fairness",
+    "makespan",
+    "fifo_backfill",
+]
 ForecastMethod = Literal[
     "auto", "last_value", "ewma", "ewma_reset", "seasonal_naive", "holt_winters", "quantile_tracking", "own_step", "auto_ets", "auto_theta"
 ]
@@ -47,7 +58,7 @@ class Options(Value):
     Attributes
     ----------
     objective
-        The policy that values service.
+        The policy that values service; each is defined in `models/policies.md`, with the fields of a job that it needs.
     throughput
         Which of the four meanings a job's rate is read in; where a job states no rate, work is counted in cards.
     backend
@@ -72,7 +83,7 @@ class Options(Value):
         How many periods are planned together, of which the first is committed (receding horizon); 1 plans the next period alone.
     """
 
-    objective: Literal["weighted_throughput"] = "weighted_throughput"
+    objective: Objective = "weighted_throughput"
     throughput: Literal["tokens", "steps", "trajectories", "jobs"] = "tokens"
     backend: BackendName = "auto"
     gap: Annotated[float, Real(0, 1)] = 0.001

@@ -160,8 +160,9 @@ class PlannedJob(Value):
 class Tier(Value):
     """One tier of the strict objective order: what the plan reaches, and what none can pass given the tiers before it.
 
-    Tiers ``protected_lost``, ``over_budget_seconds`` and ``guarantee_shortfall`` are minimised (`bound` <= `objective`), ``value`` is
-    maximised (`bound` >= `objective`).
+    Tiers ``protected_lost``, ``over_budget_seconds``, ``guarantee_shortfall`` and ``unserved`` are minimised (`bound` <= `objective`), ``level`` and ``value``
+    are maximised (`bound` >= `objective`). Only policies that divide fairly have ``unserved``, the jobs (queues) that have nothing, and ``level``, the least
+    of those that have something and could use more.
 
     Attributes
     ----------
@@ -171,7 +172,7 @@ class Tier(Value):
         What the plan reaches, and what none can pass.
     """
 
-    name: Literal["protected_lost", "over_budget_seconds", "guarantee_shortfall", "value"]
+    name: Literal["protected_lost", "over_budget_seconds", "guarantee_shortfall", "unserved", "level", "value"]
     objective: Finite
     bound: Finite
 
@@ -231,7 +232,7 @@ class Certificate(Value):
     gap: _Score
     backend: BackendName
     limit: Literal["effort"] | None = None
-    tiers: Annotated[tuple[Tier, ...], Field(max_length=4, fail_fast=True)] = ()
+    tiers: Annotated[tuple[Tier, ...], Field(max_length=6, fail_fast=True)] = ()
     priced_bound: Finite | None = None
     horizon: Horizon | None = None
 

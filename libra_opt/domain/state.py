@@ -7,12 +7,13 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from libra_opt.domain.base import Flag, Natural, Real, Text, Value
+from libra_opt.domain.base import Flag, Natural, Real, Text, Time, Value
 from libra_opt.domain.cluster import Pool, Queue
 from libra_opt.domain.contradictions import Contradictions
 from libra_opt.domain.job import Job
 from libra_opt.domain.ledger import Ledger, enter
 from libra_opt.domain.options import Options
+from libra_opt.domain.policy_needs import policy_needs
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 
 __all__ = ["STATE_FORMAT", "UNSURE", "About", "Period", "State"]
@@ -34,10 +35,18 @@ class Period(Value):
         Its number.
     seconds
         Its length.
+    start
+        When it begins, in seconds on the clock of `submitted` and `deadline`; ``index * seconds`` unless given.
     """
 
     index: Natural = 0
     seconds: Annotated[float, Real(1e-3, 1e9)] = 60
+    start: Time | None = None
+
+    @property
+    def begins(self) -> float:
+        """When it begins, in seconds on the caller's clock."""
+        return self.index * self.seconds if self.start is None else self.start
 
 
 _Texts = Annotated[tuple[Text, ...], Field(max_length=1000, fail_fast=True)]
@@ -135,8 +144,13 @@ class State(Value):
         if not self.resources:
             wrong.add(("resources",), "has no entries; leave it out for the five that are usual", "resources")
         self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong, self.period.index)
-        if self.options.lookahead > 1 and max(self._ledger.parent, default=-1) >= 0:
-            wrong.add(("options", "lookahead"), "trees of queues are planned one period at a time by this version; leave lookahead out, or every parent")
+        for loc, message in policy_needs(self.options, self.jobs):
+            wrong.add(loc, message)
+        if max(self._ledger.parent, default=-1) >= 0:
+            if self.options.lookahead > 1:
+                wrong.add(("options", "lookahead"), "trees of queues are planned one period at a time by this version; leave lookahead out, or every parent")
+            if self.options.objective == "drf":
+                wrong.add(("options", "objective"), "'drf' does not know parents of queues in this version; choose another, or leave every parent out")
         if wrong.found:
             errors = [
                 InitErrorDetails(type=PydanticCustomError("fault", "{message}", {"message": message}), loc=loc, input=None) for loc, message in wrong.found

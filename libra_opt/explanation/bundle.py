@@ -53,7 +53,7 @@ def wanted_bundle(state: State, plan: Plan, j: int) -> WantedBundle | None:
     cells, first_cell = spans(bundles.first_cell[slots], bundles.first_cell[slots + 1])
     price, charge = cell_prices(program, _prices(ledger, program, plan), cells)
     cheapest = first_least(price + charge, first_cell)
-    gain = program.worth[0] * bundles.service[levels] - np.add.reduceat((price + charge)[cheapest], first_slot)
+    gain = program.gain[levels] - np.add.reduceat((price + charge)[cheapest], first_slot)
     best = int(gain.argmax())
     cell = cells[cheapest[first_slot[best] : np.append(first_slot, len(slots))[best + 1]]]
     amounts = bundles.amount[cell]
@@ -64,7 +64,8 @@ def wanted_bundle(state: State, plan: Plan, j: int) -> WantedBundle | None:
     )
     service, ms = float(bundles.service[levels[best]]), float(program.cell_ms[cell].sum()) - _charge_ms(ledger, planned)
     parts = tuple(_parts(ledger, plan, planned, stages, ms))
-    value = float(program.worth[0]) * (service - planned.service) - float(program.per_ms[0]) * ms
+    worth = program.utility.at(np.zeros(2, dtype=np.intp), np.array([service, planned.service]))
+    value = float(worth[0] - worth[1]) - float(program.per_ms[0]) * ms
     return WantedBundle(service=service, stages=stages, value=value, price=sum(part.price for part in parts), parts=parts)
 
 

@@ -47,6 +47,11 @@ class Bundles:
     surely
         Of every cell, what it uses at least where ticks below it were passed over; the same as `amount` where none were,
         shape ``(n_cells, n_resources)``.
+    below
+        Of every level, the service of the level before it where ticks were passed over between the two, else its own, shape ``(n_levels,)``.
+    is_inside, is_ticked
+        Whether a level lies inside the window, and of which resource and way no tick was passed over there, shapes ``(n_levels,)``,
+        ``(n_resources, n_ways)``.
     is_whole
         Whether every tick is a level.
     is_complete
@@ -61,11 +66,16 @@ class Bundles:
     way: _Indices
     amount: _Ints
     surely: _Floats
+    below: _Floats
+    is_inside: npt.NDArray[np.bool_]
+    is_ticked: npt.NDArray[np.bool_]
     is_whole: bool
     is_complete: bool
 
 
-def enumerate_bundles(tables: Tables, curves: ServiceCurves, ways: Ways, most_cells: int, window: Window | None = None) -> Bundles:
+def enumerate_bundles(
+    tables: Tables, curves: ServiceCurves, ways: Ways, most_cells: int, window: Window | None = None, bends: tuple[_Indices, _Floats] | None = None
+) -> Bundles:
     """Return the bundles of all jobs.
 
     Parameters
@@ -75,10 +85,12 @@ def enumerate_bundles(tables: Tables, curves: ServiceCurves, ways: Ways, most_ce
         there is no window, none do.
     window
         Where ticks become levels; everywhere unless given.
+    bends
+        Jobs and services that are levels whatever the grid, both of shape ``(n,)``: where the value of service bends.
     """
-    grid = choose_levels(tables, curves, ways, most_cells, window)
+    grid = choose_levels(tables, curves, ways, most_cells, window, bends)
     cells = fill_levels(tables, curves, ways, grid)
-    job, service = grid.job[cells.is_reached], grid.service[cells.is_reached]
+    job, service, is_inside = grid.job[cells.is_reached], grid.service[cells.is_reached], grid.is_inside[cells.is_reached]
     return Bundles(
         job=job,
         service=service,
@@ -88,6 +100,15 @@ def enumerate_bundles(tables: Tables, curves: ServiceCurves, ways: Ways, most_ce
         way=cells.way,
         amount=cells.amount,
         surely=cells.surely,
+        below=_below(job, service, is_inside & grid.is_complete),
+        is_inside=is_inside,
+        is_ticked=grid.is_ticked,
         is_whole=grid.is_whole,
         is_complete=grid.is_complete,
     )
+
+
+def _below(job: _Indices, service: _Floats, is_next: npt.NDArray[np.bool_]) -> _Floats:
+    """Return the service of the level before each, its own where there is none or nothing lies between."""
+    follows = np.append(False, job[1:] == job[:-1])[: len(job)] & ~is_next
+    return np.where(follows, np.append(0.0, service[:-1])[: len(job)], service)

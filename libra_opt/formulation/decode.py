@@ -28,10 +28,23 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Decoded:
-    """What a choice means outside the program: planned jobs in the order of the state, the tiers they reach, and shares of capacity in use."""
+    """What a choice means outside the program.
+
+    Attributes
+    ----------
+    jobs
+        In the order of the state.
+    score
+        The tiers they reach.
+    service
+        Of every job, in canonical order, shape ``(n_jobs,)``.
+    utilisation
+        Shares of capacity in use, by pool and resource.
+    """
 
     jobs: tuple[PlannedJob, ...]
     score: Score
+    service: _Floats
     utilisation: dict[str, dict[str, float]]
 
 
@@ -62,7 +75,7 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice, value
         for j, action, share, (begin, end), reason in zip(order, actions, service.tolist(), pairwise(first), reasons, strict=True)
     ]
     score = _score(program, choice, service, way)
-    return Decoded(tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist())), score, _utilisation(ledger, pool, amount))
+    return Decoded(tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist())), score, service, _utilisation(ledger, pool, amount))
 
 
 def _without_empty_admissions(program: Program, choice: Choice) -> Choice:
@@ -113,7 +126,7 @@ def _score(program: Program, choice: Choice, service: _Floats, way: _Indices) ->
     """Return the tiers at the final services; the spare itself does not count towards guarantees."""
     plain = program.score(choice)
     runs, cells = program.runs(choice), choice[choice >= 0]
-    value = float((program.worth * service - np.where(runs, 0.0, program.wait_ms) * program.per_ms).sum())
+    value = float((program.utility.at(np.arange(program.n_jobs), service) - np.where(runs, 0.0, program.wait_ms) * program.per_ms).sum())
     value -= float((program.per_ms[program.cell_job[cells]] * program.cell_ms[cells]).sum())
     shortfall = plain.shortfall
     if shortfall > 0:

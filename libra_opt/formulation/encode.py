@@ -9,15 +9,17 @@ from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.state import State
 from libra_opt.formulation.bundles import Bundles, Window, enumerate_bundles
 from libra_opt.formulation.curves import ServiceCurves, service_curves
-from libra_opt.formulation.policy import weighted_throughput
+from libra_opt.formulation.policies import Valuation, valued
 from libra_opt.formulation.program import Program, freeze
 from libra_opt.formulation.shared import SharedRows, shared_rows
 from libra_opt.formulation.tables import Tables, tabulate
+from libra_opt.formulation.utility import Utility
 from libra_opt.formulation.ways import Ways, placements
 
-__all__ = ["encode", "refine"]
+__all__ = ["bent", "encode", "refine", "revalue", "unbent"]
 
 _Floats = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.intp]
 
 _EXACT_BITS = 53
 _EXACT = float(1 << _EXACT_BITS)
@@ -28,6 +30,12 @@ _MOST_CELLS = 20_000
 """Up to about this many cells every tick is a level; beyond, the grid starts coarse and is refined where prices point."""
 
 _FEW = 1000
+
+_STEPS, _LEAST_STEP = 8, 0.02
+"""How many steps the window of a curved utility has beside its ticks, and where they begin at least, relative to its end."""
+
+_JUST_BELOW = 1e-7
+"""The last step lies this far, relatively, below the window's end, at which ticks count as passed over."""
 
 
 def encode(state: State, ledger: Ledger, most_cells: int | None = None) -> Program:
@@ -47,21 +55,54 @@ def encode(state: State, ledger: Ledger, most_cells: int | None = None) -> Progr
     ways = placements(ledger, tables)
     weights = [float(queue.weight) for queue in state.queues]
     shared = shared_rows(ledger, tables, curves, ways, state.options.preemption_budget_seconds, weights)
-    worth = weighted_throughput(state, ledger, tables)
-    per_ms = worth / (1000.0 * state.period.seconds * state.options.hold_periods)
-    bundles = enumerate_bundles(tables, curves, ways, most_cells or (_MOST_CELLS_WHOLE if state.options.backend == "cp_sat" else _MOST_CELLS))
-    return _program(tables, curves, ways, shared, worth, per_ms, bundles)
+    policy = valued(state, ledger, tables)
+    per_ms = policy.charge / (1000.0 * state.period.seconds * state.options.hold_periods)
+    most = most_cells or (_MOST_CELLS_WHOLE if state.options.backend == "cp_sat" else _MOST_CELLS)
+    bundles = enumerate_bundles(tables, curves, ways, most, None, policy.utility.bends)
+    return _program(tables, curves, ways, shared, policy, per_ms, bundles)
 
 
 def refine(program: Program, window: Window) -> Program:
     """Return the same program on a grid that is fine inside `window`."""
-    bundles = enumerate_bundles(program.tables, program.curves, program.ways, _MOST_CELLS, window)
-    return _program(program.tables, program.curves, program.ways, program.limits, program.worth, program.per_ms, bundles)
+    bends = _with_steps(program.utility, window)
+    bundles = enumerate_bundles(program.tables, program.curves, program.ways, _MOST_CELLS, window, bends)
+    policy = Valuation(program.utility, program.stake, program.size, program.fairness)
+    return _program(program.tables, program.curves, program.ways, program.limits, policy, program.per_ms, bundles)
 
 
-def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRows, worth: _Floats, per_ms: _Floats, bundles: Bundles) -> Program:
+def _with_steps(utility: Utility, window: Window) -> tuple[_Indices, _Floats]:
+    """Return the bends of a utility and, where it is curved, steps of equal ratio in the window: between ticks of costly resources too some service is best."""
+    job, service = utility.bends
+    curved = np.flatnonzero((utility.log > 0) & (window.low < window.high))
+    low, high = np.maximum(window.low[curved], _LEAST_STEP * window.high[curved]), window.high[curved]
+    steps = low[:, None] * (high / low)[:, None] ** (np.arange(1, _STEPS + 1) / _STEPS) * (1 - _JUST_BELOW)
+    return np.append(job, np.repeat(curved, _STEPS)), np.append(service, steps.ravel())
+
+
+def bent(program: Program, utility: Utility, per_ms: _Floats) -> Program:
+    """Return a program of the same jobs with another value of service and of moves, on a coarse grid that has a level wherever the first bends."""
+    bundles = enumerate_bundles(program.tables, program.curves, program.ways, _MOST_CELLS, None, utility.bends)
+    policy = Valuation(utility, utility.worth, program.size)
+    return _program(program.tables, program.curves, program.ways, program.limits, policy, per_ms, bundles)
+
+
+def unbent(bent_program: Program, program: Program) -> Program:
+    """Return a program as `bent` made it, on whichever grid, with the values of `program` again."""
+    valued_again = revalue(bent_program, program.utility)
+    return replace(valued_again, per_ms=program.per_ms, lost=program.lost, size=program.size, stake=program.stake, fairness=program.fairness)
+
+
+def revalue(program: Program, utility: Utility) -> Program:
+    """Return the same program, bundles and all, with another value of service; what protected jobs lose and moves cost stays as it is."""
+    bundles = program.bundles
+    return replace(program, utility=utility, gain=utility.at(bundles.job, bundles.service), most_gain=_most_gain(utility, bundles), worth=utility.worth)
+
+
+def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRows, policy: Valuation, per_ms: _Floats, bundles: Bundles) -> Program:
     cell_ms, cell_moved = _charges(tables, ways, bundles)
     amount, surely, scaled, scale, is_rounded = _scale(tables, bundles, shared)
+    utility = policy.utility
+    worth = utility.worth
     program = Program(
         tables=tables,
         curves=curves,
@@ -69,7 +110,12 @@ def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRo
         ways=ways,
         limits=shared,
         shared=scaled,
+        utility=utility,
+        gain=utility.at(bundles.job, bundles.service),
+        most_gain=_most_gain(utility, bundles),
         worth=worth,
+        size=policy.size,
+        stake=np.minimum(worth, policy.charge),
         per_ms=per_ms,
         wait_ms=np.where(tables.running, tables.evict_ms, 0.0),
         lost=np.where(tables.protected, worth, 0.0),
@@ -81,9 +127,19 @@ def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRo
         scale=scale,
         is_rounded=is_rounded,
         is_original=True,
+        fairness=policy.fairness,
     )
     freeze(program)
     return program
+
+
+def _most_gain(utility: Utility, bundles: Bundles) -> _Floats:
+    """Return what bounds, at the line between a level and its neighbours, all that was passed over beside it."""
+    job, n = bundles.job, len(bundles.job)
+    rise = utility.rise(job, bundles.below, bundles.service)
+    return np.asarray(
+        utility.at(job, bundles.service) + np.maximum(rise, np.where(np.append(job[1:] == job[:-1], False)[:n], np.append(rise[1:], 0.0)[:n], 0.0))
+    )
 
 
 def _charges(tables: Tables, ways: Ways, bundles: Bundles) -> tuple[_Floats, npt.NDArray[np.bool_]]:

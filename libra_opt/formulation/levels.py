@@ -67,7 +67,9 @@ class Grid:
     is_complete: bool
 
 
-def choose_levels(tables: Tables, curves: ServiceCurves, ways: Ways, most_cells: int, window: Window | None) -> Grid:
+def choose_levels(
+    tables: Tables, curves: ServiceCurves, ways: Ways, most_cells: int, window: Window | None, bends: tuple[_Indices, _Floats] | None = None
+) -> Grid:
     """Return the levels of all jobs; see `enumerate_bundles`."""
     stage, job = ways.stage, tables.stage_job[ways.stage]
     demand, unit = tables.demand.T.take(stage, axis=1), tables.unit.T.take(stage, axis=1)
@@ -97,6 +99,9 @@ def choose_levels(tables: Tables, curves: ServiceCurves, ways: Ways, most_cells:
         profiled = np.flatnonzero(np.isfinite(ways.serves))
         jobs.append(job[profiled])
         services.append(ways.serves[profiled])
+    if bends is not None:
+        jobs.append(bends[0])
+        services.append(bends[1])
     if window is not None:
         edged, anchored = able[window.low[able] <= window.high[able]], able[window.anchor[able] >= 0]
         jobs += [edged, edged, anchored]

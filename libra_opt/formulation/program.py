@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from libra_opt.formulation.bundles import Bundles
 from libra_opt.formulation.curves import ServiceCurves
+from libra_opt.formulation.fairness import Fairness
 from libra_opt.formulation.shared import SharedRows
 from libra_opt.formulation.tables import Tables
+from libra_opt.formulation.utility import Utility
 from libra_opt.formulation.ways import Ways
 
 __all__ = ["TIE_TOLERANCE", "Choice", "Program", "Score", "Usage", "freeze"]
@@ -100,8 +102,16 @@ class Program:
         See their classes.
     limits, shared
         The shared rows in quanta, and in the units in which `amount` counts.
+    utility
+        Of every job, what service is worth.
+    gain, most_gain
+        Of every level, what its service is worth, and what bounds it and all that was passed over beside it (see `Utility.rise`), shape ``(n_levels,)``.
     worth
         Of every job, the value of one fully served period, shape ``(n_jobs,)``.
+    size
+        How much of the whole each job stands for in a sample (see `Valuation`), shape ``(n_jobs,)``.
+    stake
+        Of every job, the value that a fully served period adds or a period lost takes, the lesser: what margins are measured in, shape ``(n_jobs,)``.
     per_ms
         Of every job, the value one millisecond of R11 costs, shape ``(n_jobs,)``.
     wait_ms
@@ -122,6 +132,8 @@ class Program:
         Per resource, whether amounts were rounded in counting; then plans are sound, but bounds taken from `amount` are not, shape ``(n_resources,)``.
     is_original
         Whether the shared rows are those of the state, not what some jobs leave of them.
+    fairness
+        What is divided fairly before value counts, or None; of the whole program only.
     """
 
     tables: Tables
@@ -130,7 +142,12 @@ class Program:
     bundles: Bundles
     limits: SharedRows
     shared: SharedRows
+    utility: Utility
+    gain: _Floats
+    most_gain: _Floats
     worth: _Floats
+    size: _Floats
+    stake: _Floats
     per_ms: _Floats
     wait_ms: _Floats
     lost: _Floats
@@ -142,6 +159,7 @@ class Program:
     scale: npt.NDArray[np.int64]
     is_rounded: npt.NDArray[np.bool_]
     is_original: bool
+    fairness: Fairness | None = None
 
     @property
     def n_jobs(self) -> int:
@@ -213,6 +231,17 @@ class Program:
         np.maximum.at(peak, self.bundles.job, self.bundles.service)
         return peak
 
+    @cached_property
+    def passed_use(self) -> _Floats:
+        """Of every cell, what one unit of service less saves of the resources whose ticks below it were passed over, shape ``(n_cells, n_resources)``."""
+        bundles, level = self.bundles, self.cell_level
+        stage, way = self.ways.stage[bundles.way], bundles.way
+        above, below = bundles.service[level], bundles.below[level]
+        drop = np.where(above > below, above - below, np.inf)
+        pace = (self.curves.pace(stage, above) - self.curves.pace(stage, below)) / drop
+        passed = ~(bundles.is_ticked.T[way] & bundles.is_inside[level][:, None])
+        return np.asarray(np.where(passed, self.tables.demand[stage], 0.0) * (pace / self.ways.speed[way])[:, None] / self.scale)
+
     @property
     def is_exact(self) -> bool:
         """Whether nothing was rounded in counting."""
@@ -221,7 +250,7 @@ class Program:
     @property
     def most_value(self) -> float:
         """The value if every job had all it can use, free of charge: the simplest bound on tier 4."""
-        return float((self.worth * self.peak).sum())
+        return float(self.utility.at(np.arange(self.n_jobs), self.peak).sum())
 
     @property
     def nothing(self) -> Choice:
@@ -257,7 +286,8 @@ class Program:
         charge = np.where(runs, 0.0, self.wait_ms) * self.per_ms
         cells = choice[choice >= 0]
         moved = float(self.cell_moved[cells].sum() + self.n_wait_moves[~runs].sum())
-        value = float((self.worth * service - charge).sum() - (self.per_ms[self.cell_job[cells]] * self.cell_ms[cells]).sum())
+        gain = np.where(runs, self.gain[level] if len(self.gain) else 0.0, 0.0)
+        value = float((gain - charge).sum() - (self.per_ms[self.cell_job[cells]] * self.cell_ms[cells]).sum())
         shortfall = float((np.maximum(0.0, self.shared.floor - usage.queue) / self.shared.nominal).sum())
         over = max(0.0, usage.ms - self.shared.budget_ms) / 1000
         unevenness = float((self.worth * service**2).sum())

@@ -86,7 +86,7 @@ def wishes(program: Program, choice: Choice, service: _Floats, valued: Valued, j
     cheapest = first_least(price + charge, first_cell)
     cell = cells[cheapest]
     held_value, held_price, held_ms = _given(program, prices, choice, job)
-    value = program.worth[job] * bundles.service[level] - _sums(charge[cheapest], first_slot)
+    value = program.gain[level] - _sums(charge[cheapest], first_slot)
     return Wishes(
         job=job,
         level=level,
@@ -117,7 +117,7 @@ def _given(program: Program, prices: Prices, choice: Choice, jobs: _Indices) -> 
     if len(cells):
         paid, charge = cell_prices(program, prices, cells)
         price[runs], ms[runs] = _sums(paid, starts), _sums(program.cell_ms[cells], starts)
-        value[runs] = program.worth[jobs[runs]] * program.bundles.service[program.cell_level[cells[starts]]] - _sums(charge, starts)
+        value[runs] = program.gain[program.cell_level[cells[starts]]] - _sums(charge, starts)
     return value, price, ms
 
 

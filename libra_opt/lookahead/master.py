@@ -7,13 +7,15 @@ optimum of the mixtures so far, plus what each job's best route would still gain
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from libra_opt.formulation.encode import revalue
 from libra_opt.formulation.program import Program
+from libra_opt.formulation.utility import linear_utility
 from libra_opt.lookahead.finishing import best_finishing_route
 from libra_opt.lookahead.routes import Journey, Route, best_route, best_routes, finished_route, worth_of
 from libra_opt.lookahead.rows import Shared, route_use
@@ -127,7 +129,7 @@ def bound_whole(master: Master, mixed: Mixed, spans: Sequence[Span], limits: Lim
         for j, credit in mixed.credit.items():
             worth[j] = credit[t] * span.progress[j] / master.journeys[j].left
         prices = master.shared.prices(program, t, mixed.duals)
-        total += price_out(replace(program, worth=worth), prices, limits if not t else NOTHING_SPENT).bound
+        total += price_out(revalue(program, linear_utility(worth)), prices, limits if not t else NOTHING_SPENT).bound
     return total
 
 

@@ -96,7 +96,7 @@ class Columns:
         """Return how far each column is below its job's best, of those here, at the prices of `priced`, shape ``(n_columns,)``."""
         cost = np.append(priced.cell_cost, 0.0)[self.cells].sum(axis=1)
         level = self.program.cell_level[self.cells[:, 0]] if self.program.n_cells else self.cells[:, 0]
-        gain = self.program.worth[self.job] * self.program.bundles.service[level] - cost if self.program.n_cells else cost
+        gain = self.program.gain[level] - cost if self.program.n_cells else cost
         reduced = np.where(self.cells[:, 0] >= 0, gain, priced.wait_value[self.job])
         best = np.maximum.reduceat(reduced, self.first[:-1])
         return np.where(np.isfinite(reduced), best[self.job] - reduced, np.inf)
@@ -211,8 +211,8 @@ def _valued(program: Program, job: _Indices, cells: _Indices) -> Columns:
         pool[at, program.cell_pool[cell]] += program.amount[cell]
         ms[at] += program.cell_ms[cell]
     charge = program.per_ms[job] * ms
-    service = np.zeros(n)
-    service[runs] = program.bundles.service[program.cell_level[cells[runs, 0]]]
+    gain = np.zeros(n)
+    gain[runs] = program.gain[program.cell_level[cells[runs, 0]]]
     held = np.asarray(pool.sum(axis=1))
     queue = program.queue[job]
     kinds = ["pool"] * (n_pools * n_resources)
@@ -238,4 +238,4 @@ def _valued(program: Program, job: _Indices, cells: _Indices) -> Columns:
     live = np.flatnonzero(can | (np.array(kinds) == "ceiling") & (not shared.forest.is_flat) & bool(shared.is_reserving.any()))
     rows = Rows(np.array(kinds)[live], np.concatenate(index)[live], most[live])
     lost = np.where(runs, 0.0, program.lost[job])
-    return Columns(program, job, first, cells, program.worth[job] * service - charge, lost, np.ascontiguousarray(use[:, live]), held, rows)
+    return Columns(program, job, first, cells, gain - charge, lost, np.ascontiguousarray(use[:, live]), held, rows)

@@ -6,12 +6,15 @@ solver is called: it enters as a hint and comes back when nothing better was fou
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from libra_opt.domain.options import Options
+from libra_opt.formulation.fairness import Fairness
 from libra_opt.formulation.program import Choice, Program
 from libra_opt.solvers.greedy import greedy_choice
 from libra_opt.solvers.solution import Bounds, Solution
@@ -19,7 +22,7 @@ from libra_opt.solvers.solution import Bounds, Solution
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-__all__ = ["Outcome", "search", "solve"]
+__all__ = ["Outcome", "search", "search_fair", "solve"]
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
@@ -35,6 +38,12 @@ _FAR = 1e6
 
 _ROW_BITS = 62
 """Sums of a row stay up to 2^this, as CP-SAT asks; beyond, amounts round up, and what the search proves does not count."""
+
+_LEVEL_BITS = 24
+"""What a job adds to a level is at most this many bits long."""
+
+_MOST_DENOMINATOR, _MOST_COMMON = 10_000, 1 << 24
+"""Parts of levels are taken exactly where no denominator is larger than this, nor what all have in common."""
 
 _SQUARED_BITS = 20
 """What is squared stays below 2^this; beyond, it is counted in coarser units."""
@@ -94,6 +103,27 @@ def search(program: Program, start: Choice, effort: float, seed: int, gap: float
         model.tier("unevenness")
         model.tier("moves")
     return Outcome(model.best, Bounds(lost.bound, over.bound / 1000, shortfall.bound, value.bound), model.used, model.hit_limit, model.is_exact)
+
+
+def search_fair(program: Program, start: Choice, fairness: Fairness, effort: float, seed: int) -> tuple[Outcome, bool]:
+    """Find the fairest choice, then the one of most value among these, and say whether the division is proven.
+
+    The sum of the k lowest levels is raised for k = 1, 2, .. (Ogryczak and Sliwinski, *On direct methods for lexicographic min-max optimization*, 2006); of
+    items in order, one after the other.
+    """
+    model = _Search(program, start, seed, effort)
+    lost, over, shortfall = model.lose_least(), model.tier("over"), model.tier("shortfall")
+    is_proven = True
+    stage: Fairness | None = fairness
+    while stage is not None:
+        is_proven = model.divide(stage) and is_proven
+        stage = stage.then
+    value = model.tier("value")
+    if value.is_optimal:
+        model.tier("unevenness")
+        model.tier("moves")
+    bounds = Bounds(lost.bound, over.bound / 1000, shortfall.bound, value.bound)
+    return Outcome(model.best, bounds, model.used, model.hit_limit, model.is_exact), is_proven
 
 
 @dataclass(frozen=True)
@@ -231,6 +261,62 @@ class _Search:
             closed &= tier.is_optimal
         self.band = np.ones(self.program.n_jobs, dtype=np.bool_)
         return _Tier(self._exact("lost") if closed else bound, is_optimal=closed)
+
+    def divide(self, fairness: Fairness) -> bool:
+        """Raise the lowest items first, or each in its order, and hold what is reached; return whether each step is proven."""
+        bundles = self.program.bundles
+        part, item = fairness.part(bundles.job, bundles.service), fairness.item[bundles.job]
+        if fairness.is_ordered or not fairness.is_single:
+            return self._divide_sums(fairness, _whole(part), item)
+        is_proven = True
+        for level in np.unique(np.round(part[(part > 0) & (item >= 0)], 12)).tolist():
+            rows = np.flatnonzero((item >= 0) & (part >= level - 1e-12))
+            reached = int(np.isin(rows, self.program.level(self.best)).sum())
+            expression = self.module.LinearExpr.sum([self.level_var[row] for row in rows.tolist()])
+            if reached == len(np.unique(item[rows])):
+                self.model.add(expression >= reached)
+            else:
+                is_proven = self._raise(expression) and is_proven
+        return is_proven
+
+    def _divide_sums(self, fairness: Fairness, whole: _Ints, item: _Indices) -> bool:
+        most, levels = [int(whole[item == i].sum()) for i in range(fairness.n_items)], []
+        for i in range(fairness.n_items):
+            rows = np.flatnonzero(item == i).tolist()
+            level = self.model.new_int_var(0, most[i], "")
+            self.model.add(level == self.module.LinearExpr.weighted_sum([self.level_var[row] for row in rows], whole[rows].tolist()))
+            levels.append(level)
+        if fairness.is_ordered:
+            proven = [self._raise(level) for level in levels]
+            return all(proven)
+        is_proven, top = True, max(most, default=0)
+        for k in range(1, len(levels) + 1):
+            border = self.model.new_int_var(0, top, "")
+            below = [self.model.new_int_var(0, top, "") for _ in levels]
+            for gap, level in zip(below, levels, strict=True):
+                self.model.add(gap >= border - level)
+            is_proven = self._raise(k * border - sum(below)) and is_proven
+        return is_proven
+
+    def _raise(self, expression: Any) -> bool:
+        """Maximise an expression and hold what it reaches; return whether that is proven."""
+        if self.used >= self.effort:
+            self.hit_limit = True
+            return False
+        self.model.clear_objective()  # type: ignore[no-untyped-call]
+        self.model.maximize(expression)
+        solver = self._solver(0.0)
+        self._hint()
+        status = solver.solve(self.model)
+        self.used += solver.response_proto.deterministic_time
+        if status not in (self.module.OPTIMAL, self.module.FEASIBLE):
+            self.hit_limit = True
+            return False
+        self._take(solver)
+        self.model.add(expression >= round(solver.objective_value))
+        if status != self.module.OPTIMAL:
+            self.hit_limit = True
+        return bool(status == self.module.OPTIMAL and self.is_exact)
 
     def tier(self, name: _TierName, gap: float = 0.0) -> _Tier:
         """Optimise one tier, hold what it reached for the tiers to come, and return a bound in the tier's own unit."""
@@ -372,7 +458,7 @@ class _Search:
 
     def _value(self) -> _Terms:
         program = self.program
-        levels = program.worth[program.bundles.job] * program.bundles.service
+        levels = program.gain
         cells = -program.per_ms[program.cell_job] * program.cell_ms
         return self._weights(levels, cells, -program.per_ms * program.wait_ms)
 
@@ -429,3 +515,11 @@ def _bands(worth: npt.NDArray[np.float64]) -> list[npt.NDArray[np.bool_]]:
         bands[-1].append(job)
     masks = [np.isin(np.arange(len(worth)), band) for band in bands]
     return masks or [np.zeros(len(worth), dtype=np.bool_)]
+
+
+def _whole(part: _Floats) -> _Ints:
+    """Return whole numbers in the proportions of parts of levels: exactly where they have a small common denominator, else to `_LEVEL_BITS`."""
+    ratios = [Fraction(value).limit_denominator(_MOST_DENOMINATOR) for value in np.unique(part).tolist()]
+    common = lcm(*(ratio.denominator for ratio in ratios))
+    is_exact = common <= _MOST_COMMON and np.allclose(np.rint(part * common), part * common, rtol=0.0, atol=1e-6)
+    return np.rint(part * (common if is_exact else (1 << _LEVEL_BITS) / max(1e-300, float(part.max(initial=0.0))))).astype(np.int64)

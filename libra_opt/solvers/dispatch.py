@@ -18,7 +18,8 @@ def solve(program: Program, options: Options) -> Solution:
     Where amounts were rounded in counting (see `Program.is_rounded`), what the back-end proves holds only for the rounded program, and the bound is the
     plain one: every job gets all it can use.
     """
-    backend = cast("Backend", import_module(f"libra_opt.solvers.{options.backend}").solve)
+    name = "fair" if program.fairness is not None else options.backend
+    backend = cast("Backend", import_module(f"libra_opt.solvers.{name}").solve)
     solution = _settled(backend(program, options))
     if program.is_exact or solution.is_exact:
         return solution
@@ -27,7 +28,7 @@ def solve(program: Program, options: Options) -> Solution:
 
 def _settled(solution: Solution) -> Solution:
     """R12 and R13: a search that was cut short may have left a needless move or a protected job outside; the plan that mends it is better."""
-    if solution.limit is None:
+    if solution.limit is None or solution.program.fairness is not None:
         return solution
     choice = settle(solution.program, solution.choice)
     score = solution.program.score(choice)

@@ -42,9 +42,11 @@ class Dual:
         self.cell_ms = program.cell_ms[cell]
         self.charge = self.cell_ms * program.per_ms[program.cell_job[cell]]
         self.use = _priced_use(program)[cell]
-        gain = program.worth[bundles.job] * bundles.service
+        gain = program.gain
         self.gain = gain[self.slots.run]
         peak = self.levels.most(gain[self.levels.entry])
+        if program.utility.is_curved:
+            peak = np.minimum(peak, program.stake[self.able])
         self.scale = np.maximum(1e-9 * max(1e-300, float(peak.max(initial=0.0))), peak)
         self.level_scale = self.levels.spread(self.scale)
         self.slot_scale = self.slots.spread(self.level_scale[self.level_of_jobs])[self.slot_of_levels]

@@ -147,7 +147,7 @@ def _order(program: Program, share: _Floats) -> list[int]:
     has = program.bundles.first_level[1:] > program.bundles.first_level[:-1]
     per_slot = np.minimum.reduceat(share, program.bundles.first_cell[:-1])
     per_level = np.add.reduceat(per_slot, program.bundles.first_slot[:-1])
-    density[has] = (program.worth[has] * program.bundles.service[top[has]] + 1e-12) / (per_level[top[has]] + 1e-12)
+    density[has] = (program.gain[top[has]] + 1e-12) / (per_level[top[has]] + 1e-12)
     return list(np.lexsort((np.arange(program.n_jobs), -density)).tolist())
 
 

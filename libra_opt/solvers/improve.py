@@ -95,7 +95,7 @@ def search_columns(found: Found, options: Options, n_columns: int, n_nodes: int,
     """
     program, limits = found.program, Limits.of(found.score)
     priced = price_out(program, found.prices, limits)
-    slack = np.minimum(_slack(program, priced, found), np.maximum(_NEAR * program.worth, _SMALL_SHARE * abs(found.bound)))
+    slack = np.minimum(_slack(program, priced, found), np.maximum(_NEAR * program.stake, _SMALL_SHARE * abs(found.bound)))
     core = split(program, priced, slack, program.n_jobs, _MOST_NEAR, keep=found.choice)
     if core is None:
         return found, 0.0

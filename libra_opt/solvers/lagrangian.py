@@ -1,7 +1,8 @@
 """What prices prove: a bound for every job at once, over the full grid of levels.
 
 For any prices p >= 0 on the shared rows, `sum over jobs of (best priced bundle) + p * limits` is at least the value of every plan that keeps the limits
-(Lagrangian duality; Geoffrion 1974). Bundles are priced at what they *surely* use, so ticks that were passed over are covered too.
+(Lagrangian duality; Geoffrion 1974). Bundles are priced at what they *surely* use and *at most* gain, so ticks that were passed over are
+covered too.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from libra_opt.formulation.runs import least, total
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.solution import Limits
 
-__all__ = ["Priced", "cell_cost", "price_out"]
+__all__ = ["Priced", "cell_cost", "price_out", "savings"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -33,7 +34,7 @@ class Priced:
     cell_cost
         Of every cell, its charge and what it surely uses, priced, shape ``(n_cells,)``.
     level_value
-        Of every level, its worth less its cheapest cells, shape ``(n_levels,)``.
+        Of every level, what it, or what was passed over below it, is worth at most less its cheapest cells, shape ``(n_levels,)``.
     wait_value
         Of every job, what waiting is worth at these prices; minus infinity where it may not, shape ``(n_jobs,)``.
     job_value
@@ -59,12 +60,34 @@ def price_out(program: Program, prices: Prices, limits: Limits) -> Priced:
     job_value = wait_value.copy()
     if len(bundles.job):
         slot_cost = least(cost, bundles.first_cell[:-1])
-        level_value = program.worth[bundles.job] * bundles.service - total(slot_cost, bundles.first_slot[:-1])
+        level_value = program.gain + _excess(program, prices) - total(slot_cost, bundles.first_slot[:-1])
         able = np.flatnonzero(np.diff(bundles.first_level) > 0)
         job_value[able] = np.maximum(job_value[able], np.maximum.reduceat(level_value, bundles.first_level[able]))
     job_value = np.where(np.isfinite(job_value), job_value, 0.0)
     bound = float(job_value.sum()) + _limits_value(program, prices, limits)
     return Priced(bound, cost, level_value, wait_value, job_value)
+
+
+def _excess(program: Program, prices: Prices) -> _Floats:
+    """Return how much more than each level what was passed over below it can be worth at these prices, shape ``(n_levels,)``.
+
+    Down to the level before, resources without passed-over ticks cost what they cost at the level, and the others save so much per unit of service; only a
+    value that is curved in between can be better off there.
+    """
+    bundles, utility = program.bundles, program.utility
+    if not utility.is_curved or not (bundles.below < bundles.service).any():
+        return np.zeros(len(bundles.job))
+    saved = savings(program, prices)
+    best = utility.best_between(bundles.job, bundles.below, bundles.service, saved)
+    return np.maximum(0.0, utility.at(bundles.job, best) - program.gain + saved * (bundles.service - best))
+
+
+def savings(program: Program, prices: Prices) -> _Floats:
+    """Return what a unit of service less saves, at most, of the resources whose ticks below a level were passed over, priced, shape ``(n_levels,)``."""
+    bundles = program.bundles
+    net = np.maximum(0.0, (prices.pool[:, None, :] + prices.of_queues(program.shared)[None, :, :]).reshape(-1, prices.pool.shape[1]))
+    saved = np.einsum("cr,cr->c", program.passed_use, net[program.cell_pair])
+    return np.add.reduceat(np.maximum.reduceat(saved, bundles.first_cell[:-1]), bundles.first_slot[:-1])
 
 
 def cell_cost(program: Program, prices: Prices, per_ms: _Floats, *, is_sure: bool) -> _Floats:

@@ -4,7 +4,7 @@ Every job answers prices with its best bundle; the dual adds up those answers, a
 (Nesterov, *Smooth minimization of non-smooth functions*, 2005) makes it differentiable, so that L-BFGS-B finds the few dozen prices in a few dozen
 evaluations (see `dual`); where the temperature falls, each descent starts from the last.
 
-Large programs are priced on a sample of their jobs first, drawn in proportion to their worth (systematic sampling; Madow 1949) and weighted to stand for all,
+Large programs are priced on a sample of their jobs first, drawn in proportion to their size (systematic sampling; Madow 1949) and weighted to stand for all,
 and then on the jobs whose answer these prices leave open, while the others keep theirs.
 """
 
@@ -42,8 +42,8 @@ _SAMPLE = 400
 _PER_SAMPLED = 25
 """A sample has this many jobs, or one of so many, whichever is more."""
 
-_LEAST_WORTH = 0.05
-"""Least worth of a job, relative to the mean, that its chance to be drawn counts with."""
+_LEAST_SIZE = 0.05
+"""Least size of a job, relative to the mean, that its chance to be drawn counts with."""
 
 _TEMPERATURES = (0.05,)
 _WHOLE_TEMPERATURES, _OPEN_TEMPERATURES = (0.1, 0.02, 0.004), (0.01,)
@@ -89,7 +89,7 @@ def _sample(program: Program, n: int) -> tuple[_Indices, _Floats]:
     """Return about `n` jobs, even over queues and numbers of stages, and how many each of them stands for; all where there are not many more."""
     if program.n_jobs <= 2 * n:
         return np.arange(program.n_jobs), np.ones(program.n_jobs)
-    size = np.maximum(program.worth, _LEAST_WORTH * program.worth.mean())
+    size = np.maximum(program.size, _LEAST_SIZE * program.size.mean())
     if not size.any():
         size = np.ones(program.n_jobs)
     chance, were_sure = np.minimum(1.0, n * size / size.sum()), -1
@@ -100,7 +100,7 @@ def _sample(program: Program, n: int) -> tuple[_Indices, _Floats]:
         were_sure = int(is_sure.sum())
         rest = max(0, n - int(is_sure.sum()))
         chance = np.where(is_sure, 1.0, np.minimum(1.0, rest * size / max(1e-300, float(size[~is_sure].sum()))))
-    order = np.lexsort((program.worth, np.diff(program.first_stage), program.queue))
+    order = np.lexsort((program.size, np.diff(program.first_stage), program.queue))
     reached = np.floor(np.cumsum(chance[order]) + 0.5)
     jobs = np.sort(order[reached > np.append(0.0, reached[:-1])])
     return jobs, 1.0 / np.maximum(chance[jobs], 1e-12)
@@ -138,7 +138,7 @@ def _ratio(part: _Floats, whole: _Floats) -> _Floats:
 
 def _among_open(program: Program, prices: Prices, priced: Priced, width: float) -> tuple[Prices, Priced]:
     """Price the jobs whose answer is open at `prices`, within a width relative to their worth; the better of the two prices is returned."""
-    slack = width * program.worth
+    slack = width * program.stake
     core = split(program, priced, slack, _MOST_OPEN, _MOST_OPEN_CELLS)
     if core is None:
         return prices, priced

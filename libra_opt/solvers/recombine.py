@@ -43,7 +43,7 @@ def recombine(found: Found, options: Options, dives: tuple[tuple[int, float], ..
     """
     program, limits = found.program, Limits.of(found.score)
     priced = price_out(program, found.prices, limits)
-    slack = _MARGIN * program.worth
+    slack = _MARGIN * program.stake
     core = split(program, priced, slack, _MOST_JOBS, _MOST_CELLS, keep=found.choice)
     if core is None:
         return found, 0.0

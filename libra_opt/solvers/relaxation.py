@@ -133,7 +133,8 @@ def relax(program: Program, *, limits: Limits | None = None, is_bound: bool = Fa
     limits
         What plans may spend of tiers 1 to 3, as rows; without, these tiers enter the objective with penalties (see `penalties`).
     is_bound
-        Charge the shared rows with what is surely used, so that mixtures of levels cover all that was passed over between them.
+        Charge the shared rows with what is surely used, and count what is gained at most, so that mixtures of levels cover all that was passed over
+        between them.
     """
     bundles, shared = program.bundles, program.shared
     penalty = penalties(program) if limits is None else Penalties(0.0, 0.0, 0.0)
@@ -143,7 +144,8 @@ def relax(program: Program, *, limits: Limits | None = None, is_bound: bool = Fa
     column = program.cell_level.copy()
     column[has_choice] = n_levels + np.arange(len(cells))
     gain = np.zeros(n_levels + len(cells))
-    gain[:n_levels] = program.worth[job] * bundles.service + program.per_ms[job] * program.wait_ms[job] + penalty.lost * program.lost[job]
+    worth = program.most_gain if is_bound else program.gain
+    gain[:n_levels] = worth + program.per_ms[job] * program.wait_ms[job] + penalty.lost * program.lost[job]
     np.subtract.at(gain, column, program.per_ms[program.cell_job] * program.cell_ms)
     rows = _Rows()
     whole = program.amount

@@ -103,8 +103,7 @@ class Residual:
         program = self.program
         if not len(cells):
             return float(-program.per_ms[job] * program.wait_ms[job])
-        service = program.bundles.service[program.cell_level[cells[0]]]
-        return float(program.worth[job] * service - program.per_ms[job] * program.cell_ms[cells].sum())
+        return float(program.gain[program.cell_level[cells[0]]] - program.per_ms[job] * program.cell_ms[cells].sum())
 
     def allows(self, job: int, cells: _Indices) -> bool:
         """Return whether a waiting job fits with exactly these cells."""

@@ -50,7 +50,7 @@ def round_plan(program: Program, level_weight: _Floats, cell_weight: _Floats, le
     choice[_stages_of(program, fixed)] = cell[for_slots]
     residual = Residual(program, choice)
     open_jobs = np.flatnonzero((best >= 0) & (residual.choice[program.first_stage[:-1]] < 0))
-    worth = program.worth[open_jobs] * bundles.service[best[open_jobs]]
+    worth = program.gain[best[open_jobs]]
     for job in open_jobs[np.lexsort((open_jobs, -worth))]:
         _fit(program, residual, int(job), level_value, cell_cost, int(best[job]))
     return residual.choice
@@ -113,8 +113,8 @@ def _fill(program: Program, residual: Residual, level_value: _Floats, cell_cost:
     level = program.level(residual.choice)
     top = np.full(program.n_jobs, -1, dtype=np.intp)
     top[bundles.job] = np.arange(len(bundles.job))
-    value = np.where(level >= 0, program.worth * bundles.service[level], -program.per_ms * program.wait_ms)
-    room = np.where(top >= 0, program.worth * bundles.service[top] - value, 0.0)
+    value = np.where(level >= 0, program.gain[level], -program.per_ms * program.wait_ms)
+    room = np.where(top >= 0, program.gain[top] - value, 0.0)
     loss = np.zeros(program.n_jobs)
     np.maximum.at(loss, bundles.job, level_value)
     now = np.where(level >= 0, level_value[level], 0.0)

@@ -7,7 +7,7 @@ from libra_opt.domain.options import BackendName, Options
 from libra_opt.formulation.program import Choice, Program, Score
 from libra_opt.formulation.shadow import Prices
 
-__all__ = ["Backend", "Bounds", "Limits", "Prices", "Solution"]
+__all__ = ["Backend", "Bounds", "Divided", "Limits", "Prices", "Solution"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,15 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Divided:
+    """How fairly a policy that divides could divide: bounds on tiers ``unserved`` and ``level``, and whether the plan is proven to be fairest."""
+
+    unserved: int
+    level: float
+    is_proven: bool
+
+
+@dataclass(frozen=True)
 class Solution:
     """The outcome of one solve; there is one whatever happened.
 
@@ -58,6 +67,8 @@ class Solution:
         Whether the bounds hold although amounts were rounded in counting (see `Program.is_rounded`).
     prices
         Shadow prices, where the back-end has them.
+    divided
+        What is proven of the division of a policy that divides fairly; None where nothing is.
     """
 
     program: Program
@@ -69,6 +80,7 @@ class Solution:
     is_fallback: bool = False
     prices: Prices | None = None
     is_exact: bool = False
+    divided: Divided | None = None
 
 
 class Backend(Protocol):

@@ -78,7 +78,7 @@ def first_plan(program: Program, prices: Prices, options: Options) -> Found:
     """
     fine, gap = program, options.gap
     if not program.bundles.is_whole:
-        fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.worth))
+        fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.stake))
     prices, priced = sharpened(fine, prices, price_out(fine, prices, NOTHING_SPENT))
     choice, undived = None, None
     fewest = _PER_ROW * _n_rows(program)
@@ -105,7 +105,7 @@ def _n_rows(program: Program) -> int:
 
 def _open(program: Program, prices: Prices, priced: Priced, margin: float, n_jobs: int, n_cells: int) -> _Opened | None:
     """Return the core at given prices and its linear optimum; None where no job is open or the others overrun a row."""
-    slack = margin * program.worth
+    slack = margin * program.stake
     core = split(program, priced, slack, n_jobs, n_cells)
     if core is None:
         return None

@@ -14,11 +14,11 @@ from libra_opt.domain import Horizon, PlannedJob, Reason
 from libra_opt.domain.plan import DISCOUNT, AheadPeriod
 from libra_opt.verification import moves, rules
 from libra_opt.verification.certificate import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
-from libra_opt.verification.objective import works, worths
 from libra_opt.verification.reading import Reading, read_later
 from libra_opt.verification.report import Broken
 from libra_opt.verification.service import Measured, measure
 from libra_opt.verification.usage import usage
+from libra_opt.verification.work import works, worths
 
 __all__ = ["looked_ahead"]
 

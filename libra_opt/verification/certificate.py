@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
-from libra_opt.domain import Certificate
+from libra_opt.domain import Certificate, Tier
+from libra_opt.verification.fairness import Division
 from libra_opt.verification.objective import Counted
 from libra_opt.verification.reading import Reading
 from libra_opt.verification.report import Broken
@@ -22,7 +23,7 @@ NOISE: Final = 1e-12
 _Minimised = Literal["protected_lost", "over_budget_seconds", "guarantee_shortfall"]
 
 
-def certified(reading: Reading, counted: Counted) -> Iterator[Broken]:
+def certified(reading: Reading, counted: Counted, division: Division | None) -> Iterator[Broken]:
     """List what the certificate states and what is not so; nothing is said of a plan with jobs that could not be read."""
     if not all(reading.sound):
         return
@@ -43,10 +44,22 @@ def certified(reading: Reading, counted: Counted) -> Iterator[Broken]:
             yield from _equal(f"{where}.objective", tier.name, tier.objective, tiers.value, noise)
             yield from _equal(f"{where}.bound", "the bound of the certificate", tier.bound, certificate.bound, noise)
             yield from _bounded(f"{where}.bound", tier.objective, tier.bound, noise)
+        elif tier.name in ("unserved", "level"):
+            yield from _divided(where, tier, division)
         else:
-            yield from _equal(f"{where}.objective", tier.name, tier.objective, least[tier.name], 0.0)
+            yield from _equal(f"{where}.objective", tier.name, tier.objective, least[tier.name], 0.0)  # type: ignore[index] - not narrowed by `in`
             yield from _bounded(f"{where}.bound", tier.bound, tier.objective, 0.0)
     yield from _status(certificate, reading.state.options.gap, least)
+
+
+def _divided(where: str, tier: Tier, division: Division | None) -> Iterator[Broken]:
+    if division is None:
+        yield Broken("objective", f"{where}.name", f"{tier.name} is stated, but the objective divides nothing", 1.0)
+        return
+    true = float(division.unserved) if tier.name == "unserved" else division.level
+    yield from _equal(f"{where}.objective", tier.name, tier.objective, true, 0.0)
+    low, high = (tier.bound, tier.objective) if tier.name == "unserved" else (tier.objective, tier.bound)
+    yield from _bounded(f"{where}.bound", low, high, 0.0)
 
 
 def _tolerance(first: float, second: float, noise: float) -> float:

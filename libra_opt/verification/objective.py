@@ -4,18 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import fsum
-from operator import attrgetter
 
 from libra_opt.domain import Ledger
 from libra_opt.verification.least import least_amount, spare_resources
 from libra_opt.verification.moves import budget_ms
+from libra_opt.verification.policies import Valued
 from libra_opt.verification.reading import Reading, Vector
 from libra_opt.verification.report import Tiers
 from libra_opt.verification.service import Measured, Ratio, curve_of_stage
 from libra_opt.verification.tree import Claim, claims, is_tree, members
 from libra_opt.verification.usage import total
 
-__all__ = ["Counted", "count", "works", "worths"]
+__all__ = ["Counted", "count"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,13 @@ class Counted:
     gross: float
 
 
-def count(reading: Reading, measured: Measured, asked: Sequence[Sequence[int]], charges: Sequence[int], worth: Sequence[float]) -> Counted:
-    """Recompute the tiers of a plan from its services, what they ask, its charges in ms and the worth of each job."""
+def count(reading: Reading, measured: Measured, asked: Sequence[Sequence[int]], charges: Sequence[int], valued: Valued) -> Counted:
+    """Recompute the tiers of a plan from its services, what they ask, its charges in ms and what the policy makes of each job."""
     allowed = budget_ms(reading)
     spread_ms = 1000 * reading.state.period.seconds * reading.state.options.hold_periods
-    gains = [a * (p / q) for a, (p, q) in zip(worth, measured.service, strict=True)]
-    losses = [a * ms / spread_ms for a, ms in zip(worth, charges, strict=True) if ms]
+    worth = valued.worth
+    gains = [valued.gain(j, p / q) for j, (p, q) in enumerate(measured.service)]
+    losses = [a * ms / spread_ms for a, ms in zip(valued.charge, charges, strict=True) if ms]
     tiers = Tiers(
         protected_lost=fsum(a for a, protected, runs in zip(worth, reading.ledger.protected, reading.runs, strict=True) if protected and not runs),
         over_budget_seconds=0.0 if allowed is None else max(0, sum(charges) - allowed) / 1000,
@@ -45,58 +46,6 @@ def count(reading: Reading, measured: Measured, asked: Sequence[Sequence[int]], 
         value=fsum(gains) - fsum(losses),
     )
     return Counted(tiers, fsum(gains) + fsum(losses))
-
-
-def worths(reading: Reading) -> list[float]:
-    """Return the worth `a` of one fully served period of every job, as the policy `weighted_throughput` has it."""
-    jobs, base = reading.state.jobs, float(reading.state.options.priority_base)
-    per_class = {priority: base**priority for priority in {job.priority for job in jobs}}
-    return [job.weight * per_class[job.priority] * work for job, work in zip(jobs, works(reading), strict=True)]
-
-
-def works(reading: Reading) -> list[float]:
-    """Return the work in one fully served period of every job: its rate where it states one, else what its demand counts for."""
-    ledger = reading.ledger
-    totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
-    found = []
-    for j, (rate, cards) in enumerate(zip(_stated_works(reading), _demanded_cards(reading), strict=True)):
-        found.append(rate if rate is not None else cards or _share_in_cards(reading, j, totals))
-    return found
-
-
-def _stated_works(reading: Reading) -> list[float | None]:
-    """Return the work that each job states a rate of."""
-    throughput, seconds, jobs = reading.state.options.throughput, reading.state.period.seconds, reading.state.jobs
-    if throughput == "jobs":
-        return [seconds / job.remaining if job.remaining else None for job in jobs]
-    rates: list[float | None] = list(map(attrgetter(f"rates.{throughput}"), jobs))
-    return [None if rate is None else seconds * rate for rate in rates]
-
-
-def _demanded_cards(reading: Reading) -> list[float]:
-    """Return the cards of each job's demand, or of what its profile's fastest entry lists (R15)."""
-    ledger, cards = reading.ledger, reading.cards
-    if cards < 0:
-        return [0] * len(ledger.jobs)
-    p, q = ledger.resources[cards].step.as_integer_ratio()
-    by_stage = [demand[cards] for demand in ledger.demand]
-    for s, profile in ledger.profiles.items():
-        by_stage[s] = profile.wish[cards]
-    return [sum(by_stage[rows.start : rows.stop]) * p / q for rows in ledger.stage_of]
-
-
-def _share_in_cards(reading: Reading, j: int, totals: Sequence[int]) -> float:
-    """Return the dominant share of the cluster in what a job without cards demands, in cards where the cluster has some."""
-    ledger, cards = reading.ledger, reading.cards
-    rows = ledger.stage_of[j]
-    asked = [sum(column) for column in zip(*(ledger.wish(s) for s in rows), *(ledger.need[s] for s in rows), strict=True)]
-    if not any(asked):
-        asked = [sum(column) for column in zip(*(ledger.lo[s] for s in rows), strict=True)]
-    share = max((amount / total for amount, total in zip(asked, totals, strict=True) if total), default=0.0)
-    if cards < 0 or not totals[cards]:
-        return share
-    p, q = ledger.resources[cards].step.as_integer_ratio()
-    return share * (totals[cards] * p / q)
 
 
 def _shortfall(reading: Reading, asked: Sequence[Sequence[int]]) -> float:

@@ -6,8 +6,10 @@ from libra_opt.domain import Plan, State
 from libra_opt.verification import moves, rules
 from libra_opt.verification.ahead import looked_ahead
 from libra_opt.verification.certificate import certified
+from libra_opt.verification.fairness import divide
 from libra_opt.verification.least import asked_amounts, released
-from libra_opt.verification.objective import count, worths
+from libra_opt.verification.objective import count
+from libra_opt.verification.policies import valued
 from libra_opt.verification.reading import read
 from libra_opt.verification.report import Report
 from libra_opt.verification.service import measure
@@ -36,8 +38,9 @@ def verify(state: State, plan: Plan) -> Report:
     asked = asked_amounts(reading, measured)
     used = usage(reading, range(len(reading.ledger.jobs)))
     charges = moves.charges(reading)
-    worth = worths(reading)
-    counted = count(reading, measured, asked, charges, worth)
+    policy = valued(reading)
+    worth = policy.worth
+    counted = count(reading, measured, asked, charges, policy)
     broken = chain(
         reading.broken,
         moves.actions(reading),
@@ -53,7 +56,7 @@ def verify(state: State, plan: Plan) -> Report:
         moves.budget(reading, used, charges),
         moves.protection(reading, worth),
         released(reading, asked),
-        certified(reading, counted),
+        certified(reading, counted, divide(reading, measured)),
         looked_ahead(reading, measured, charges, worth),
     )
     return Report(tuple(broken), counted.tiers)

@@ -113,7 +113,7 @@ def clusters(draw: st.DrawFn) -> tuple[dict[str, JobInfo], dict[str, NodeInfo], 
     return jobs, nodes, base
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(clusters())
 def test_nodes_are_never_overfull_and_the_bounds_of_jobs_hold(cluster: tuple[dict[str, JobInfo], dict[str, NodeInfo], dict[str, list[str]]]) -> None:
     jobs, nodes, base = cluster
@@ -126,7 +126,7 @@ def test_nodes_are_never_overfull_and_the_bounds_of_jobs_hold(cluster: tuple[dic
     assert LibraPolicy().optimize(dict(reversed(jobs.items())), dict(reversed(nodes.items())), base, node())[0] == allocations
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.integers(1, 6), min_size=1, max_size=4),
     st.lists(st.tuples(st.sampled_from((0.2, 0.5, 0.8, 1.0)), st.integers(0, 3), st.integers(1, 6)), min_size=1, max_size=6),

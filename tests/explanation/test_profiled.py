@@ -10,7 +10,7 @@ from tests.profiled import profiled_states
 SOLVES = 12
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(state=profiled_states(), draw=st.data())
 def test_every_job_of_a_state_with_profiles_can_be_explained(state: State, draw: st.DataObject) -> None:
     plan = allocate(state)

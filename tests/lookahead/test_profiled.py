@@ -23,7 +23,7 @@ def looking_ahead(draw: st.DrawFn) -> State:
 
 
 @given(looking_ahead())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_plan_that_looks_ahead_holds_with_profiles(state: State) -> None:
     plan = allocate(state)
     assert [warning for warning in plan.warnings if "fault" in warning] == []

@@ -10,7 +10,7 @@ from tests.oracle.enumerate import TooLargeError, enumerate_tiers
 from tests.oracle.mathprog import OracleGaveUpError, solve
 from tests.profiled import profiled_states
 
-SIZES = {"dev": 25, "ci": 60, "nightly": 1000}
+SIZES = {"dev": 25, "ci": 40, "nightly": 1000}
 PROFILE = settings.get_current_profile_name()
 
 
