@@ -1,0 +1,182 @@
+"""What happens beside a real Ray, told as one JSON document: ``python -m tests.adapters.ray.scenario FILE``.
+
+One cluster for all of it, as starting one takes several seconds; `test_real` says what must be so.
+"""
+
+import json
+import os
+import re
+import shlex
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from libra_opt.adapters.ray import ElasticGroup, RayScheduler
+from libra_opt.controller import Controller, read_settings
+from libra_opt.controller.keeping import MemoryHere
+from libra_opt.errors import InputError
+from libra_opt.scheduler import Command
+from tests.adapters.ray.real import RealRay, until
+from tests.test_loop_page import ROOT, commands_of, type_in
+
+ray = pytest.importorskip("ray")  # doctests are looked for in this module too
+
+NEEDS = {"GPU": 1, "CPU": 1, "gpu_memory_gib": 40}
+CONFIGURATION = """
+[scheduler]
+kind = "ray"
+address = "{address}"
+pool_label = "accelerator"
+[options]
+preemption_budget_seconds = 1000.0
+"""
+PAGE = (ROOT / "docs" / "ray.md").read_text()
+INSTALLS, MEASURES = "pip", "measure"
+
+
+class Worker:
+    """A member: says where it is."""
+
+    def __init__(self, fault=""):
+        if fault:
+            raise ValueError(fault)
+
+    def where(self):
+        return ray.get_runtime_context().get_node_id(), os.environ.get("CUDA_VISIBLE_DEVICES", "")
+
+
+def told(turn):
+    """Return what a period did, as JSON."""
+    return {
+        "unavailable": turn.unavailable,
+        "done": [[outcome.command.text, outcome.status, outcome.message] for each in turn.rounds for outcome in each.applied.outcomes],
+        "capacity": [sum(pool.capacity["gpu"] for pool in each.state.pools) for each in turn.rounds],
+        "notes": [note for each in turn.rounds for note in each.notes],
+    }
+
+
+class Scenario:
+    """One cluster, one loop."""
+
+    def __init__(self, real):
+        self.real = real
+        settings = read_settings(CONFIGURATION.format(address=real.cluster.address).encode(), "loop.toml")
+        self.scheduler = RayScheduler(settings.scheduler)
+        self.loop = Controller(self.scheduler, settings, MemoryHere(), 60.0)
+
+    def page(self):
+        """Every command of the page but the installation, with its program saved as it says."""
+        directory = Path(tempfile.mkdtemp())
+        [program] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+        (directory / "rollout.py").write_text(program)
+        found = []
+        for line in commands_of(PAGE):
+            if shlex.split(line)[0] == INSTALLS or MEASURES in line:
+                continue
+            ended = type_in(re.sub(r"^python\b", lambda _: sys.executable, line), directory, {"RAY_ADDRESS": self.real.cluster.address})
+            found.append([line, ended.returncode, ended.stdout, ended.stderr[-2000:]])
+            if "run.jsonl" in line:
+                until(lambda: len(found_again().members()) == 2)
+        found_again().close()
+        return {"commands": found}
+
+    def swap(self):
+        """Two groups whose load swaps, and the periods until the cards have followed."""
+        self.a, self.b = (ElasticGroup(name, Worker, NEEDS, 1, 6) for name in ("a", "b"))
+        self.load(4, 2)
+        self.loop.turn()
+        before = until(lambda: self.sizes() == [4, 2])
+        self.load(1, 5)
+        periods = []
+        while self.sizes() != [1, 5] and len(periods) < 2:
+            periods.append(told(self.loop.turn()))
+            until(lambda: self.sizes() == [1, 5])
+        where = ray.get([handle.where.remote() for group in (self.a, self.b) for handle in group.members().values()], timeout=30)
+        return {"before": before, "periods": periods, "sizes": self.sizes(), "where": where, "rest": told(self.loop.turn())}
+
+    def lost_node(self):
+        """A node dies with its members; what is planned fits the nodes that are left."""
+        self.real.cluster.remove_node(self.real.nodes.pop(), allow_graceful=False)
+        until(lambda: sum(self.sizes()) <= 4)
+        period = told(self.loop.turn())
+        until(lambda: sum(self.sizes()) == 4 and min(self.sizes()) > 0)
+        return {"period": period, "sizes": self.sizes(), "rest": told(self.loop.turn())}
+
+    def others(self):
+        """Somebody's own actor takes a card once there is room; a group of its name, a group that is gone, one whose actors cannot be made."""
+        self.load(1, 2)
+        self.loop.turn()
+        theirs = ray.remote(Worker).options(num_gpus=1, num_cpus=0).remote()
+        ray.get(theirs.where.remote(), timeout=60)
+        found = {"sizes": self.sizes()}
+        until(lambda: ray.available_resources().get("GPU", 0) == 0)
+        found["beside"] = told(self.loop.turn())
+        ray.kill(theirs)
+        try:
+            ElasticGroup("a", Worker, NEEDS, 1, 9)
+        except InputError as error:
+            found["clash"] = str(error)
+        again = ElasticGroup("a", Worker, NEEDS, 1, 6)
+        found["again"] = [again.target, len(again.members())]
+        gone = self.scheduler.perform(Command(key="ray/group/gone", job="gone", text="gone", arguments=("target", "gone", "1", "h100")))
+        found["gone"] = [gone.status, gone.message]
+        failing = ElasticGroup("failing", Worker, NEEDS, 1, 1, args=("no weights",))
+        failing.report(demand=1)
+        until(lambda: ray.available_resources().get("GPU", 0) == 1)
+        found["starts"] = told(self.loop.turn())
+        until(lambda: ray.available_resources().get("GPU", 0) == 1)
+        time.sleep(1.0)
+        found["failing"] = told(self.loop.turn())
+        failing.close()
+        return found
+
+    def gang(self):
+        """A group of gangs grows by whole gangs, and one that loses an actor is swept away and started anew."""
+        self.b.close()
+        gang = ElasticGroup("gang", Worker, {"GPU": 0.5, "CPU": 1}, 2, 4, unit=2)
+        gang.report(demand=3)
+        self.load(1, None)
+        until(lambda: ray.available_resources().get("GPU", 0) == 3)
+        first = told(self.loop.turn())
+        until(lambda: len(gang.members()) == 4)
+        before = sorted(map(list, gang.members()))
+        ray.kill(gang.members()[1, 1])
+        until(lambda: len(gang.members()) == 2)
+        swept = told(self.loop.turn())
+        until(lambda: len(gang.members()) == 4)
+        return {"first": first, "before": before, "swept": swept, "after": sorted(map(list, gang.members())), "rest": told(self.loop.turn())}
+
+    def down(self):
+        """The cluster goes away under the loop."""
+        self.real.stop()
+        return told(self.loop.turn())
+
+    def load(self, a, b):
+        for group, demand in ((self.a, a), (self.b, b)):
+            if demand is not None:
+                group.report(demand=demand)
+
+    def sizes(self):
+        return [len(self.a.members()), len(self.b.members())]
+
+
+def found_again():
+    """Return the page's group, as its program registers it."""
+    return ElasticGroup("rollout", Worker, {"GPU": 1, "CPU": 1}, 1, 4)
+
+
+def main(file):
+    scenario, found = Scenario(RealRay().start()), {}
+    for part in (scenario.page, scenario.swap, scenario.lost_node, scenario.others, scenario.gang, scenario.down):
+        began = time.monotonic()
+        found[part.__name__] = part()
+        found[part.__name__]["seconds"] = round(time.monotonic() - began, 1)
+        Path(file).write_text(json.dumps(found))
+    scenario.scheduler.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
