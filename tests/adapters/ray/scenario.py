@@ -30,6 +30,7 @@ CONFIGURATION = """
 kind = "ray"
 address = "{address}"
 pool_label = "accelerator"
+timeout_seconds = {timeout_seconds}
 [options]
 preemption_budget_seconds = 1000.0
 """
@@ -63,9 +64,13 @@ class Scenario:
 
     def __init__(self, real):
         self.real = real
-        settings = read_settings(CONFIGURATION.format(address=real.cluster.address).encode(), "loop.toml")
-        self.scheduler = RayScheduler(settings.scheduler)
-        self.loop = Controller(self.scheduler, settings, MemoryHere(), 60.0)
+        self.scheduler, self.loop = self.controller(30)
+
+    def controller(self, timeout_seconds):
+        text = CONFIGURATION.format(address=self.real.cluster.address, timeout_seconds=timeout_seconds)
+        settings = read_settings(text.encode(), "loop.toml")
+        scheduler = RayScheduler(settings.scheduler)
+        return scheduler, Controller(scheduler, settings, MemoryHere(), 60.0)
 
     def page(self):
         """Every command of the page but the installation, with its program saved as it says."""
@@ -151,8 +156,10 @@ class Scenario:
 
     def down(self):
         """The cluster goes away under the loop."""
+        scheduler, loop = self.controller(3)
+        scheduler.observe()
         self.real.stop()
-        return told(self.loop.turn())
+        return told(loop.turn())
 
     def load(self, a, b):
         for group, demand in ((self.a, a), (self.b, b)):
