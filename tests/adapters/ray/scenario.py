@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from libra_opt.adapters.ray import ElasticGroup, RayScheduler
+from libra_opt.adapters.ray.members import look
 from libra_opt.controller import Controller, read_settings
 from libra_opt.controller.keeping import MemoryHere
 from libra_opt.errors import InputError
@@ -128,6 +129,8 @@ class Scenario:
         found["again"] = [again.target, len(again.members())]
         gone = self.scheduler.perform(Command(key="ray/group/gone", job="gone", text="gone", arguments=("target", "gone", "1", "h100")))
         found["gone"] = [gone.status, gone.message]
+        command = Command(key="ray/autoscaler", text="room", arguments=("bundles", json.dumps([[{"GPU": 1}, 3]])))
+        found["asked"] = [self.scheduler.perform(command).status, look().bundles]
         failing = ElasticGroup("failing", Worker, NEEDS, 1, 1, args=("no weights",))
         failing.report(demand=1)
         until(lambda: ray.available_resources().get("GPU", 0) == 1)

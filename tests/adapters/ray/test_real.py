@@ -52,6 +52,12 @@ def test_group_that_is_gone_is_refused(found):
     assert found["others"]["gone"] == ["refused", "there is no group 'gone' any more"]
 
 
+def test_autoscaler_is_asked_and_what_was_asked_is_known(found):
+    status, bundles = found["others"]["asked"]
+    assert status == "done"
+    assert json.loads(bundles) == [[{"GPU": 1}, 3]]
+
+
 def test_actors_that_cannot_be_made_are_told_of_and_leave_others_alone(found):
     assert [text for text, _, _ in found["others"]["starts"]["done"]] == ["let group failing have 1 actors in pool h100"]
     assert "group 'failing' has 0 of the 1 actors that it was given" in found["others"]["failing"]["notes"]
