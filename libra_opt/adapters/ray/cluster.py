@@ -111,7 +111,7 @@ def _held_by_node(seen: Snapshot, settings: Settings) -> dict[str, dict[str, int
     for name, group in seen.groups.items():
         steps = per_actor(group, settings)
         for member in seen.members.get(name, ()):
-            for node in member.parts.values():
+            for node in (member.reserved or member.parts).values():
                 total = held.setdefault(node, dict.fromkeys(_STEPS, 0))
                 for resource, n in steps.items():
                     total[resource] += n

@@ -46,6 +46,8 @@ class ElasticGroup:
         Its tenant.
     preemptible
         Whether it may be stopped altogether.
+    stop, stop_seconds
+        Method of an actor that is called before it is stopped, without arguments, and how long it may take with what the actor was at.
     replace
         Take the place of another group of this name; its members stay.
 
@@ -70,10 +72,13 @@ class ElasticGroup:
         pools: Sequence[str] = (),
         queue: str | None = None,
         preemptible: bool = True,
+        stop: str = "",
+        stop_seconds: float = 10.0,
         replace: bool = False,
     ) -> None:
-        stated = {"name": name, "resources": dict(resources), "minimum": minimum, "maximum": maximum, "unit": unit, "strategy": strategy}
-        self._group = _checked({**stated, "pools": tuple(pools), "queue": queue, "preemptible": preemptible})
+        stated: dict[str, Any] = {"name": name, "resources": dict(resources), "minimum": minimum, "maximum": maximum, "unit": unit, "strategy": strategy}
+        stated |= {"pools": tuple(pools), "queue": queue, "preemptible": preemptible, "stop": stop, "stop_seconds": stop_seconds}
+        self._group = _checked(stated)
         pickled = members.pickled(actor_class, tuple(args), dict(kwargs or {}))
         if len(pickled) > _LARGEST:
             raise InputError(f"group {name!r}", (Fault("args", f"{len(pickled)} bytes with the class; let the actors load what is above {_LARGEST}"),))

@@ -4,6 +4,7 @@ Names make all of it repeatable: an actor's name says its group and place, so th
 members again without anybody having kept a list. Actors are started by a task, in the environment where their class can be imported, and are detached.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -134,17 +135,32 @@ def _members(groups: Mapping[str, Group]) -> dict[str, tuple[Member, ...]]:
         if place is not None and works.get(node, state != "ALIVE"):
             group, slot, part = place
             parts.setdefault(group, {}).setdefault(slot, {})[part] = (state, node)
+    gangs = _gangs()
+    for group, slot in gangs:
+        parts.setdefault(group, {}).setdefault(slot, {})
     return {
-        name: tuple(_member(slot, found, groups[name].unit if name in groups else 1) for slot, found in sorted(by_slot.items()))
+        name: tuple(_member(slot, found, gangs.get((name, slot), {}), groups[name].unit if name in groups else 1) for slot, found in sorted(by_slot.items()))
         for name, by_slot in parts.items()
     }
 
 
-def _member(slot: int, found: Mapping[int, tuple[str, str]], unit: int) -> Member:
+def _member(slot: int, found: Mapping[int, tuple[str, str]], reserved: Mapping[int, str], unit: int) -> Member:
     nodes = {part: node for part, (_, node) in found.items()}
     if len(found) < unit:
-        return Member(slot, "broken", nodes)
-    return Member(slot, "alive" if all(state == "ALIVE" for state, _ in found.values()) else "pending", nodes)
+        return Member(slot, "broken", nodes, reserved)
+    return Member(slot, "alive" if all(state == "ALIVE" for state, _ in found.values()) else "pending", nodes, reserved)
+
+
+def _gangs() -> dict[tuple[str, int], dict[int, str]]:
+    """Return the nodes of the bundles of every gang by its group and slot; a gang's placement group may outlive its actors."""
+    from ray.util import placement_group_table  # noqa: PLC0415 - a second, and an extra
+
+    found: dict[tuple[str, int], dict[int, str]] = {}
+    for one in placement_group_table().values():
+        place = member_of(str(one["name"]))
+        if place is not None and one["state"] != "REMOVED":
+            found[place[0], place[1]] = {int(part): str(node) for part, node in one["bundles_to_node_id"].items()}
+    return found
 
 
 def _living() -> Iterable[tuple[str, str, str]]:
@@ -166,6 +182,8 @@ def _stop(group: Group, goes: Sequence[Member], ends: float) -> None:
     import ray  # noqa: PLC0415 - a second, and an extra
 
     names = [actor_name(group.name, member.slot, part) for member in goes for part in range(group.unit)]
+    if group.stop:
+        _let_finish(group, [member for member in goes if member.status == "alive"], ends)
     for name in names:
         try:
             ray.kill(ray.get_actor(name, namespace=store.NAMESPACE), no_restart=True)
@@ -179,6 +197,19 @@ def _stop(group: Group, goes: Sequence[Member], ends: float) -> None:
         if time.monotonic() > ends:
             raise TimeoutError(f"members of {group.name!r} did not stop in time")
         time.sleep(_POLL_SECONDS)
+
+
+def _let_finish(group: Group, goes: Sequence[Member], ends: float) -> None:
+    """Call the method that a group names on its actors, after what they are at, and wait for as long as it says."""
+    import ray  # noqa: PLC0415 - a second, and an extra
+
+    calls = []
+    for member in goes:
+        for part in range(group.unit):
+            with contextlib.suppress(ValueError, AttributeError):  # gone meanwhile, or without such a method
+                calls.append(getattr(ray.get_actor(actor_name(group.name, member.slot, part), namespace=store.NAMESPACE), group.stop).remote())
+    if calls:
+        ray.wait(calls, num_returns=len(calls), timeout=max(0.0, min(group.stop_seconds, ends - time.monotonic())))
 
 
 def _remove_gang(group: str, slot: int) -> None:

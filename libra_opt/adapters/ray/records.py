@@ -36,6 +36,10 @@ class Group(Value):
         Its tenant.
     preemptible
         Whether it may be stopped altogether.
+    stop
+        Method of an actor that is called before it is stopped; empty: none.
+    stop_seconds
+        How long that may take, with what the actor was at.
     """
 
     name: Name
@@ -47,6 +51,8 @@ class Group(Value):
     pools: tuple[Name, ...] = ()
     queue: Name | None = None
     preemptible: Flag = True
+    stop: Annotated[str, Field(strict=True, max_length=253)] = ""
+    stop_seconds: NonNegative = 10
 
 
 class Report(Value):
@@ -103,11 +109,14 @@ class Member:
         ``alive``; ``pending``: waits for room or is being started; ``broken``: a part of the gang is gone.
     parts
         Node of every actor there is, by its number in the gang; empty while it has none.
+    reserved
+        The same of what the placement group of a gang holds, whether its actors are there or not.
     """
 
     slot: int
     status: Literal["alive", "pending", "broken"]
     parts: Mapping[int, str]
+    reserved: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

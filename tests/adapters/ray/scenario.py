@@ -42,9 +42,16 @@ INSTALLS, MEASURES = "pip", "measure"
 class Worker:
     """A member: says where it is."""
 
-    def __init__(self, fault=""):
+    def __init__(self, fault="", file=""):
+        self.file = file
         if fault:
             raise ValueError(fault)
+
+    def work(self, seconds):
+        time.sleep(seconds)
+
+    def finish(self):
+        Path(self.file).write_text("finished")
 
     def where(self):
         return ray.get_runtime_context().get_node_id(), os.environ.get("CUDA_VISIBLE_DEVICES", "")
@@ -139,7 +146,23 @@ class Scenario:
         time.sleep(1.0)
         found["failing"] = told(self.loop.turn())
         failing.close()
+        found["finished"] = self.finished()
         return found
+
+    def finished(self):
+        """A member that has a method for it finishes what it is at before it is stopped."""
+        file = Path(tempfile.mkdtemp()) / "finished"
+        polite = ElasticGroup("polite", Worker, NEEDS, 1, 1, kwargs={"file": str(file)}, stop="finish")
+        arguments = [("target", "polite", str(n), "h100") for n in (1, 0)]
+        grow, shrink = (Command(key="ray/group/polite", text="polite", arguments=each) for each in arguments)
+        self.scheduler.perform(grow)
+        until(polite.members)
+        [member] = polite.members().values()
+        work = member.work.remote(1.0)
+        status = self.scheduler.perform(shrink).status
+        ray.get(work, timeout=10)
+        polite.close()
+        return [status, file.read_text()]
 
     def gang(self):
         """A group of gangs grows by whole gangs, and one that loses an actor is swept away and started anew."""
@@ -155,7 +178,13 @@ class Scenario:
         until(lambda: len(gang.members()) == 2)
         swept = told(self.loop.turn())
         until(lambda: len(gang.members()) == 4)
-        return {"first": first, "before": before, "swept": swept, "after": sorted(map(list, gang.members())), "rest": told(self.loop.turn())}
+        for handle in gang.members().values():
+            ray.kill(handle)
+        until(lambda: not gang.members())
+        dead = told(self.loop.turn())
+        until(lambda: len(gang.members()) == 4)
+        dead["members"] = len(gang.members())
+        return {"dead": dead, "first": first, "before": before, "swept": swept, "after": sorted(map(list, gang.members())), "rest": told(self.loop.turn())}
 
     def down(self):
         """The cluster goes away under the loop."""

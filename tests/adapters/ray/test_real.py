@@ -63,11 +63,17 @@ def test_actors_that_cannot_be_made_are_told_of_and_leave_others_alone(found):
     assert "group 'failing' has 0 of the 1 actors that it was given" in found["others"]["failing"]["notes"]
 
 
+def test_member_finishes_what_it_is_at_before_it_is_stopped(found):
+    assert found["others"]["finished"] == ["done", "finished"]
+
+
 def test_gangs_grow_whole_and_one_that_lost_an_actor_is_started_anew(found):
     gang = found["gang"]
     assert gang["before"] == gang["after"] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert [text for text, _, _ in gang["swept"]["done"]] == ["let group gang have 2 actors", "let group gang have 4 actors in pool h100"]
     assert {status for _, status, _ in gang["swept"]["done"]} == {"done"}
+    assert gang["swept"]["capacity"] == [4]
+    assert gang["dead"]["members"] == 4
     assert gang["rest"]["done"] == []
 
 
