@@ -14,6 +14,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 __all__ = [
+    "LEFT_OUT",
     "MAPPING",
     "PLAIN",
     "Either",
@@ -37,6 +38,14 @@ __all__ = [
 
 MAPPING, PLAIN = "<mapping>", "<plain>"
 """What pydantic puts into the location of an error behind the place of an `Either`; no part of the path."""
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+LEFT_OUT: Any = Field(default=None, exclude_if=_is_none)
+"""Default of a field that is not written where it has no value: a document says nothing rather than null."""
 
 _WHOLE_LIMIT: Final = (1 << 63) - 1
 

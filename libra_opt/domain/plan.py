@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from libra_opt.domain.amounts import Amounts
-from libra_opt.domain.base import Finite, Name, Natural, Real, Text, Value, WholeNumber
+from libra_opt.domain.base import LEFT_OUT, Finite, Name, Natural, Real, Text, Value, WholeNumber
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.options import LONGEST_LOOK, BackendName
 from libra_opt.domain.state import Period
@@ -70,9 +70,9 @@ class Binding(Value):
     """
 
     rule: Name
-    pool: Name | None = None
-    queue: Name | None = None
-    resource: Name | None = None
+    pool: Name | None = LEFT_OUT
+    queue: Name | None = LEFT_OUT
+    resource: Name | None = LEFT_OUT
 
     @property
     def in_words(self) -> str:
@@ -97,24 +97,24 @@ class Reason(Value):
     message
         A sentence, for people.
     kueue_reason
-        The word that Kueue has for it, of those for pending workloads or of those for preemption; null where it has none.
+        The word that Kueue has for it, of those for pending workloads or of those for preemption; missing where it has none.
     binding
-        The limit that stands in the way; null where none does.
+        The limit that stands in the way; missing where none does.
     wanted_service, wanted_value, wanted_price
         The bundle that the job would rather have, the best at the plan's shadow prices of those that serve it better: its service, 0..1; what it
         would bring beyond what the plan gives the job, charges of moving subtracted; and what it would take from others, the prices of all that
         it holds beyond what the plan gives the job, both in the unit of the objective. A plan near its bound gives nobody a bundle whose price is
-        above its value; where the price is below, whole amounts stand in the way. Null where the job has the most that it can use, where it
+        above its value; where the price is below, whole amounts stand in the way. Missing where the job has the most that it can use, where it
         fits nowhere, and where the back-end has no prices.
     """
 
     code: Name
     message: Text
-    kueue_reason: Name | None = None
-    binding: Binding | None = None
-    wanted_service: _Score | None = None
-    wanted_value: Finite | None = None
-    wanted_price: Finite | None = None
+    kueue_reason: Name | None = LEFT_OUT
+    binding: Binding | None = LEFT_OUT
+    wanted_service: _Score | None = LEFT_OUT
+    wanted_value: Finite | None = LEFT_OUT
+    wanted_price: Finite | None = LEFT_OUT
 
 
 class PlannedStage(Value):
@@ -233,7 +233,7 @@ class Certificate(Value):
     backend: BackendName
     limit: Literal["effort"] | None = None
     tiers: Annotated[tuple[Tier, ...], Field(max_length=6, fail_fast=True)] = ()
-    priced_bound: Finite | None = None
+    priced_bound: Finite | None = LEFT_OUT
     horizon: Horizon | None = None
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from libra_opt.domain.base import Flag, Natural, Real, Text, Time, Value
+from libra_opt.domain.base import LEFT_OUT, Flag, Natural, Real, Text, Time, Value
 from libra_opt.domain.cluster import Pool, Queue
 from libra_opt.domain.contradictions import Contradictions
 from libra_opt.domain.job import Job
@@ -41,7 +41,7 @@ class Period(Value):
 
     index: Natural = 0
     seconds: Annotated[float, Real(1e-3, 1e9)] = 60
-    start: Time | None = None
+    start: Time | None = LEFT_OUT
 
     @property
     def begins(self) -> float:

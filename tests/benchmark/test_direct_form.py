@@ -12,11 +12,14 @@ from libra_opt.benchmark.peers import cp_sat
 from libra_opt.benchmark.peers.direct_data import read_direct_data
 from libra_opt.benchmark.peers.direct_rules import direct_form
 from libra_opt.benchmark.peers.mixed import solve_mixed
+from libra_opt.benchmark.peers.peer import NotStatedError
 from libra_opt.benchmark.requests import PeerRequest
 from libra_opt.domain import read_state
 from libra_opt.forecast import forecast
 
-TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
+ALL = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
+TREES = [path for path in ALL if '"parent"' in path.read_text()]
+TINY = [path for path in ALL if path not in TREES]
 COUNTED = {
     "r06-uncertain-demand",
     "r07-slowest-stage",
@@ -48,6 +51,13 @@ def test_optimum_of_a_tiny_state_is_ours(path):
     plan = planned(state)
     assert plan.certificate.status == "optimal"
     assert optimum(state, plan, with_least=True).objective == pytest.approx(plan.certificate.objective, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("path", TREES, ids=lambda path: path.stem)
+def test_trees_of_queues_are_refused_and_not_misread(path):
+    state = read_state(path.read_bytes())
+    with pytest.raises(NotStatedError, match="queues below others"):
+        read_direct_data(state, forecast(state))
 
 
 @pytest.mark.parametrize("path", [path for path in TINY if path.stem in COUNTED], ids=lambda path: path.stem)

@@ -45,7 +45,7 @@ def colocated_step(profile: Profile, number: int, generator: np.random.Generator
     """Draw one step of a job."""
     model = profile.model
     level = profile.growth**number * float(generator.lognormal(0, _STEP_SPREAD))
-    batch = draw_batch(profile.trajectories, profile.lengths, profile.median_tokens * level, profile.token_seconds, profile.prompt, generator)
+    batch = draw_batch(profile.trajectories, profile.lengths, profile.median_tokens * level, profile.token_seconds, generator)
     reward, train = (level * seconds * float(generator.lognormal(0, _PHASE_SPREAD)) for seconds in (profile.reward_seconds, profile.train_seconds))
     host = _HOST_GIB + _HOST_GIB_CARD * max(profile.peak, model.gang) + model.offloaded_gib
     parts = [

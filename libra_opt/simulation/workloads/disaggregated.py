@@ -53,7 +53,7 @@ def disaggregated_step(profile: Profile, number: int, generator: np.random.Gener
     """Draw one step of a job."""
     model = profile.model
     level = profile.growth**number * float(generator.lognormal(0, _STEP_SPREAD))
-    batch = draw_batch(profile.trajectories, profile.lengths, profile.median_tokens * level, profile.token_seconds, profile.prompt, generator)
+    batch = draw_batch(profile.trajectories, profile.lengths, profile.median_tokens * level, profile.token_seconds, generator)
     curve = stretches(batch)
     update = _UPDATE_SHARE * sum(stretch.seconds for stretch in curve) * float(generator.lognormal(0, _PHASE_SPREAD))
     replay = amounts({"mem": _HOST_GIB + _BACKLOG_GIB * profile.trajectories * (1 + number % _FLUSH_EVERY), "cpu": 2.0, "net": 0.5})
@@ -87,7 +87,7 @@ def _cut(curve: list[Stretch], update: float) -> list[tuple[Stretch, bool]]:
             found.append((stretch, left > stretch.seconds - 1 and stretch is not curve[-1]))
             continue
         for seconds, is_updating in ((left, True), (stretch.seconds - left, False)):
-            found.append((Stretch(seconds, stretch.decoding, stretch.calls, stretch.alive, stretch.tokens), is_updating))
+            found.append((Stretch(seconds, stretch.decoding, stretch.calls, stretch.alive), is_updating))
     return found
 
 

@@ -15,7 +15,6 @@ __all__ = ["PROFILE_SOURCES", "Profile", "draw_profile"]
 _SHARES: Final = (0.36, 0.34, 0.23, 0.07)
 _DECODE_SHARE: Final = 0.74
 _TOKENS_PER_SECOND: Final = {"7b": 60.0, "14b": 45.0, "32b": 35.0, "72b": 25.0}
-_PROMPT: Final = 1000.0
 _MINUTES: Final = (10.0, 40.0)
 _MEDIAN_MINUTES: Final = 20.0
 _ROLLOUT_SHARE: Final = (0.60, 0.72)
@@ -63,7 +62,7 @@ class Profile:
         Cards that a rollout can use at its beginning.
     trajectories
         Of a batch.
-    lengths, median_tokens, token_seconds, prompt
+    lengths, median_tokens, token_seconds
         See `draw_batch`.
     growth
         Factor on lengths from step to step.
@@ -83,7 +82,6 @@ class Profile:
     lengths: Lengths
     median_tokens: float
     token_seconds: float
-    prompt: float
     growth: float
     rollout_seconds: float
     reward_seconds: float
@@ -123,7 +121,7 @@ def draw_profile(*, is_colocated: bool, is_firm: bool, most_cards: int, largest:
     lengths = draw_lengths(generator)
     n = round(model.per_card * peak / _DECODE_SHARE)
     token_seconds = 1 / _TOKENS_PER_SECOND[model.name]
-    longest = np.mean([draw_batch(n, lengths, 1.0, token_seconds, _PROMPT, generator).seconds.max() for _ in range(_PILOTS)])
+    longest = np.mean([draw_batch(n, lengths, 1.0, token_seconds, generator).seconds.max() for _ in range(_PILOTS)])
     per_card = float(generator.uniform(*_CARD_USE))
     return Profile(
         model=model,
@@ -132,7 +130,6 @@ def draw_profile(*, is_colocated: bool, is_firm: bool, most_cards: int, largest:
         lengths=lengths,
         median_tokens=float(rollout / longest),
         token_seconds=token_seconds,
-        prompt=_PROMPT,
         growth=1 + float(generator.uniform(*_GROWTH)),
         rollout_seconds=float(rollout),
         reward_seconds=float(reward),

@@ -1,4 +1,4 @@
-"""Rollouts as curves: how many trajectories of a batch still decode, run tools and hold tokens, from heavy-tailed lengths.
+"""Rollouts as curves: how many trajectories of a batch still decode and run tools, from heavy-tailed lengths.
 
 All trajectories of a batch start together; the batch ends with the longest. Decoding and tools alternate within a trajectory, many times over, so that at
 any moment a share of it decodes.
@@ -19,7 +19,6 @@ _TAIL_INDEX: Final = 1.5
 _TOOL_SHAPE: Final = (2.6, 7.4)
 _ALIVE: Final = (0.92, 0.78, 0.62, 0.46, 0.31, 0.18, 0.08, 0.03)
 _LEAST_SECONDS: Final = 8.0
-_GRID: Final = 6
 
 TRAJECTORY_SOURCES: Final = (
     (
@@ -62,14 +61,11 @@ class Batch:
         ``(n,)``: what each has generated when it ends.
     tools
         ``(n,)``: share of its time in tools.
-    prompt
-        Tokens each begins with.
     """
 
     seconds: NDArray[np.float64]
     tokens: NDArray[np.float64]
     tools: NDArray[np.float64]
-    prompt: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +82,12 @@ class Stretch:
         Mean number of tool calls under way.
     alive
         Mean number of trajectories that are not done.
-    tokens
-        The most tokens held in it, at six moments.
     """
 
     seconds: float
     decoding: float
     calls: float
     alive: float
-    tokens: float
 
 
 def draw_lengths(generator: np.random.Generator) -> Lengths:
@@ -102,7 +95,7 @@ def draw_lengths(generator: np.random.Generator) -> Lengths:
     return Lengths(float(generator.uniform(*_SPREADS)), float(generator.uniform(*_LONGEST)))
 
 
-def draw_batch(n: int, lengths: Lengths, median_tokens: float, token_seconds: float, prompt: float, generator: np.random.Generator) -> Batch:
+def draw_batch(n: int, lengths: Lengths, median_tokens: float, token_seconds: float, generator: np.random.Generator) -> Batch:
     """Draw a batch.
 
     Parameters
@@ -115,8 +108,6 @@ def draw_batch(n: int, lengths: Lengths, median_tokens: float, token_seconds: fl
         Median of the tokens generated.
     token_seconds
         Seconds per token of one trajectory while it decodes.
-    prompt
-        Tokens each begins with.
     generator
         Where every random number comes from.
     """
@@ -125,7 +116,7 @@ def draw_batch(n: int, lengths: Lengths, median_tokens: float, token_seconds: fl
     length = np.minimum(np.where(in_tail, 2 * (1 + generator.pareto(_TAIL_INDEX, n)), length), lengths.longest)
     tools = generator.beta(*_TOOL_SHAPE, n)
     tokens = median_tokens * length
-    return Batch(tokens * token_seconds / (1 - tools), tokens, tools, prompt)
+    return Batch(tokens * token_seconds / (1 - tools), tokens, tools)
 
 
 def stretches(batch: Batch) -> list[Stretch]:
@@ -143,9 +134,5 @@ def stretches(batch: Batch) -> list[Stretch]:
     length = end - start
     inside = np.clip(batch.seconds[:, None] - start, 0, length) / length
     decodes = 1 - batch.tools
-    times = start + np.linspace(0, 1, _GRID)[:, None] * length
-    speed = batch.tokens / batch.seconds
-    live = batch.seconds > times[:, :, None]
-    tokens = (live * (batch.prompt + speed * times[:, :, None])).sum(axis=2).max(axis=0)
-    rows = zip(length, decodes @ inside / decodes.sum(), batch.tools @ inside, inside.sum(axis=0), tokens, strict=True)
+    rows = zip(length, decodes @ inside / decodes.sum(), batch.tools @ inside, inside.sum(axis=0), strict=True)
     return [Stretch(*map(float, row)) for row in rows]

@@ -84,7 +84,7 @@ class RealSlurm:
         assert not check or ended.returncode == 0, (arguments, ended.stdout, ended.stderr)
         return ended
 
-    def until(self, holds, what, seconds=20.0):
+    def until(self, holds, what, seconds=60.0):
         """Wait until something holds, and return after how many seconds it did."""
         began = time.monotonic()
         while not holds():

@@ -110,14 +110,13 @@ def test_rollout_begins_on_all_its_cards_and_ends_on_one_engine():
 
 def test_stretches_hold_all_the_work_of_a_batch():
     generator = np.random.default_rng(5)
-    batch = draw_batch(200, draw_lengths(generator), 1500, 0.02, 1000, generator)
+    batch = draw_batch(200, draw_lengths(generator), 1500, 0.02, generator)
     cut = stretches(batch)
     decodes = 1 - batch.tools
     assert sum(stretch.seconds for stretch in cut) == pytest.approx(batch.seconds.max())
     assert sum(stretch.seconds * stretch.decoding for stretch in cut) * decodes.sum() == pytest.approx(float(batch.seconds @ decodes))
     assert sum(stretch.seconds * stretch.calls for stretch in cut) == pytest.approx(float(batch.seconds @ batch.tools))
     assert sum(stretch.seconds * stretch.alive for stretch in cut) == pytest.approx(float(batch.seconds.sum()))
-    assert all(stretch.tokens <= batch.tokens.sum() + 200 * 1000 for stretch in cut)
 
 
 def test_document_is_modest():
@@ -126,7 +125,6 @@ def test_document_is_modest():
 
 def test_arithmetic_of_models_is_that_of_their_shapes():
     small, *_, large = MODELS
-    assert small.token_gib * 1024**3 == 57_344
     assert small.weights_gib == pytest.approx(14.2, abs=0.1)
     assert large.weights_gib <= large.unit * CARD_GIB
     assert [ceil(model.parameters * 1e9 * 16 / 1024**3 / 76) <= model.gang for model in MODELS] == [True] * 4
