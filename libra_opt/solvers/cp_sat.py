@@ -268,16 +268,56 @@ class _Search:
         part, item = fairness.part(bundles.job, bundles.service), fairness.item[bundles.job]
         if fairness.is_ordered or not fairness.is_single:
             return self._divide_sums(fairness, _whole(part), item)
-        is_proven = True
-        for level in np.unique(np.round(part[(part > 0) & (item >= 0)], 12)).tolist():
-            rows = np.flatnonzero((item >= 0) & (part >= level - 1e-12))
-            reached = int(np.isin(rows, self.program.level(self.best)).sum())
-            expression = self.module.LinearExpr.sum([self.level_var[row] for row in rows.tolist()])
-            if reached == len(np.unique(item[rows])):
-                self.model.add(expression >= reached)
-            else:
-                is_proven = self._raise(expression) and is_proven
+        return self._divide_single(part, item)
+
+    def _divide_single(self, part: _Floats, item: _Indices) -> bool:
+        """Raise the lowest first where an item is one job: at every level, from below, as many items as can be.
+
+        Who reaches a level reaches all below it. So a level at which the plan at hand has as many as could reach the one below needs no search, and where a
+        search finds more, bisection finds up to which level that many can be had.
+        """
+        levels = np.unique(np.round(part[(part > 0) & (item >= 0)], 12)).tolist()
+        rows = [np.flatnonzero((item >= 0) & (part >= level - 1e-12)) for level in levels]
+        able = [len(np.unique(item[above])) for above in rows]
+        is_proven, most, held = True, max(able, default=0), -1
+        for i, above in enumerate(rows):
+            target = min(most, able[i])
+            if self._reached(above) >= target:
+                if held >= 0 and target < most:
+                    self._hold(rows[held], most)
+                held, most = i, target
+                continue
+            if held >= 0:
+                self._hold(rows[held], most)
+                held = -1
+            if not self._raise(self._level_sum(above)):
+                is_proven = False
+                continue
+            most = self._reached(above)
+            if most == target:
+                self._raise_together([later for later, n in zip(rows[i + 1 :], able[i + 1 :], strict=True) if n >= target], target)
+        if held >= 0:
+            self._hold(rows[held], most)
         return is_proven
+
+    def _raise_together(self, rows: list[_Indices], target: int) -> None:
+        """Hold the highest level that as many reach as the target says, as far as searches find it."""
+        low, high = 0, len(rows)
+        while low < high:
+            middle = (low + high) // 2
+            if self._reached(rows[middle]) >= target or self._raise(self._level_sum(rows[middle]), target):
+                low = middle + 1
+            else:
+                high = middle
+
+    def _reached(self, above: _Indices) -> int:
+        return int(np.isin(above, self.program.level(self.best)).sum())
+
+    def _hold(self, above: _Indices, reached: int) -> None:
+        self.model.add(self._level_sum(above) >= reached)
+
+    def _level_sum(self, rows: _Indices) -> Any:
+        return self.module.LinearExpr.sum([self.level_var[row] for row in rows.tolist()])
 
     def _divide_sums(self, fairness: Fairness, whole: _Ints, item: _Indices) -> bool:
         most, levels = [int(whole[item == i].sum()) for i in range(fairness.n_items)], []
@@ -298,8 +338,8 @@ class _Search:
             is_proven = self._raise(k * border - sum(below)) and is_proven
         return is_proven
 
-    def _raise(self, expression: Any) -> bool:
-        """Maximise an expression and hold what it reaches; return whether that is proven."""
+    def _raise(self, expression: Any, least: int = 0) -> bool:
+        """Maximise an expression and, where it reaches the least that is asked, hold what it reaches; return whether it does and that is proven."""
         if self.used >= self.effort:
             self.hit_limit = True
             return False
@@ -311,6 +351,8 @@ class _Search:
         self.used += solver.response_proto.deterministic_time
         if status not in (self.module.OPTIMAL, self.module.FEASIBLE):
             self.hit_limit = True
+            return False
+        if round(solver.objective_value) < least:
             return False
         self._take(solver)
         self.model.add(expression >= round(solver.objective_value))

@@ -145,7 +145,10 @@ def _among_open(program: Program, prices: Prices, priced: Priced, width: float) 
     inner = core.inner.program
     if program.n_jobs <= _FEW:
         over = master(near_best(inner, price_out(inner, prices, NOTHING_SPENT), slack[core.inner.jobs]), reach(program, prices))
-        after = over.prices(over.linear.open(over.guess(prices)).duals)
+        opened = over.linear.open(over.guess(prices))
+        if len(opened.duals) != over.linear.matrix.shape[0]:  # HiGHS refuses a coefficient above 1e15, and then says nothing
+            return prices, priced
+        after = over.prices(opened.duals)
     else:
         dual = Dual(inner, np.ones(inner.n_jobs))
         after = dual.rows.prices(_descend(dual, dual.rows.point(prices), _OPEN_TEMPERATURES))
