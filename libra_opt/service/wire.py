@@ -16,7 +16,7 @@ from libra_opt.service.settings import Settings
 
 __all__ = ["Wire"]
 
-_FAREWELL_SECONDS: Final = 1
+_FAREWELL_SECONDS: Final = 2
 """A connection without a request stays open so long after the service is told to stop: a request may be on its way."""
 
 
@@ -70,8 +70,8 @@ class Wire(H11Protocol):
         super().resume_writing()
 
     def shutdown(self) -> None:
-        """End, but not under a request that is on its way."""
-        if self._is_between():
+        """End, but not under a request that is on its way, nor behind an answer whose head is out and promised another."""
+        if self._is_between() or self.cycle.response_started:
             self.loop.call_later(_FAREWELL_SECONDS, self._farewell)
         else:
             super().shutdown()
@@ -130,9 +130,13 @@ class Wire(H11Protocol):
         self.loop.call_later(self._seconds, self.transport.abort)
 
     def _farewell(self) -> None:
-        if not self.transport.is_closing():
-            super().shutdown()
-            self._end_soon()
+        if self.transport.is_closing():
+            return
+        if not self._is_between() and self.cycle.response_started:
+            self.shutdown()
+            return
+        super().shutdown()
+        self._end_soon()
 
 
 async def _too_many(scope: Scope, _: Receive, send: Send) -> None:
