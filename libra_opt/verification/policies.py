@@ -71,21 +71,22 @@ def _on_time(reading: Reading) -> Valued:
     seconds, weight = state.period.seconds, importances(reading)
     hold = seconds * state.options.hold_periods
 
-    def lateness(j: int, service: float) -> float:
+    def until(j: int) -> float:
+        return (state.jobs[j].deadline or 0.0) - state.period.begins
+
+    def late(j: int) -> float:
+        """Return the lateness without any service until the deadline; the two that may cancel are subtracted first."""
         job = state.jobs[j]
         if job.deadline is None or job.remaining is None:
             return 0.0
-        until = job.deadline - state.period.begins
-        return max(0.0, job.remaining - until + max(until, hold) * (1 - service))
+        return max(0.0, max(until(j), hold) - until(j) + job.remaining)
 
     def gain(j: int, service: float) -> float:
-        return weight[j] * (lateness(j, 0.0) - lateness(j, service) + _EARLY * seconds * service)
+        return weight[j] * (min(late(j), max(until(j), hold) * service) + _EARLY * seconds * service)
 
     def slope(j: int) -> float:
         """Return the lateness that the first bit of service avoids, per unit of service."""
-        deadline = state.jobs[j].deadline
-        late = max(deadline - state.period.begins, hold) if deadline is not None and lateness(j, 0.0) > 0 else 0.0
-        return weight[j] * (late + _EARLY * seconds)
+        return weight[j] * ((max(until(j), hold) if late(j) > 0 else 0.0) + _EARLY * seconds)
 
     jobs = range(len(state.jobs))
     return Valued(gain, [gain(j, 1.0) for j in jobs], [slope(j) for j in jobs])

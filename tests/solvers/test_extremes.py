@@ -4,6 +4,8 @@ import json
 import time
 from typing import Any
 
+import pytest
+
 from libra_opt.allocate import allocate
 from libra_opt.domain import read_state
 from libra_opt.verification import verify
@@ -62,3 +64,18 @@ def test_dividing_fairly_takes_few_searches_where_levels_are_many() -> None:
     assert verify(state, plan).holds
     assert plan.certificate.status == "optimal"
     assert taken < 20, f"{taken:.0f} s on the processor"
+
+
+@pytest.mark.parametrize(
+    ("period", "job"),
+    [
+        ({"seconds": 0.001, "start": 1e9}, {"deadline": 30, "remaining": 1e8}),
+        ({"seconds": 60}, {"deadline": 1e9, "remaining": 0.001, "profile": [{"pool": "p", "resources": {"gpu": 1}, "rate": 2.5}], "full_rate": 1e10}),
+    ],
+    ids=["long-overdue", "far-away"],
+)
+def test_lateness_is_counted_to_the_digit_where_deadlines_are_far(period: dict[str, Any], job: dict[str, Any]) -> None:
+    """Seconds since 1970 less seconds since 1970 leave few digits to what a short period avoids."""
+    document = {"period": period, "pools": [{"name": "p", "capacity": {"gpu": 1}}], "jobs": [{"id": "a", **job}], "options": {"objective": "on_time"}}
+    state = read_state(json.dumps(document))
+    assert verify(state, allocate(state)).holds

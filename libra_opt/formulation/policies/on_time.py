@@ -28,7 +28,7 @@ def on_time(state: State, ledger: Ledger, tables: Tables) -> Valuation:  # noqa:
     until = np.array([(job.deadline or 0.0) - now for job in state.jobs], dtype=np.float64)[order]
     left = np.array([job.remaining or 0.0 for job in state.jobs], dtype=np.float64)[order]
     during = np.where(is_due, np.maximum(until, hold), 0.0)
-    pace = np.where(is_due, np.clip(1.0 - (until - left) / np.where(is_due, during, 1.0), 0.0, 1.0), 0.0)
+    pace = np.where(is_due, np.clip((during - until + left) / np.where(is_due, during, 1.0), 0.0, 1.0), 0.0)
     weight = importance(state, tables)
     linear, paced = weight * EARLY * seconds, np.where(pace > 0, weight * during, 0.0)
     return valuation(tables, Utility(linear, paced, pace, np.zeros(tables.n_jobs)), charge=linear + paced)
