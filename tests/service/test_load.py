@@ -117,10 +117,15 @@ def test_thousand_mixed_requests_from_many_connections(service, record_property)
 
 
 class Caller(threading.Thread):
-    """Asks for plans until nobody listens any more, and keeps account."""
+    """Asks for plans until nobody listens any more, and keeps account.
 
-    def __init__(self, service, number, *, keep):
+    What is begun before the service is told to stop must be answered. Of what is begun later some may meet a door that is just closing: the system took the
+    connection, the service never did, and it is reset before a byte is answered.
+    """
+
+    def __init__(self, service, number, told, *, keep):
         super().__init__()
+        self.told = told
         self.service, self.state, self.keep = service, STATES[number % len(STATES)], keep
         self.begun = self.answered = 0
         self.ending = None
@@ -134,8 +139,16 @@ class Caller(threading.Thread):
                     except OSError as error:
                         self.ending = error
                         return
+                is_late = self.told.is_set()
                 self.begun += 1
-                answer = self.service.ask("POST", "/v1/allocate", self.state, JSON.items(), connection)
+                try:
+                    answer = self.service.ask("POST", "/v1/allocate", self.state, JSON.items(), connection)
+                except ConnectionError as error:
+                    if not is_late:
+                        raise
+                    self.begun -= 1
+                    self.ending = error
+                    return
                 assert (answer[0], answer[2]) == (200, PLANS[self.state])
                 self.answered += 1
                 if not self.keep:
@@ -147,18 +160,20 @@ def test_stop_under_load_loses_no_request_that_was_taken_in(keep, monkeypatch):
     failed = []
     monkeypatch.setattr(threading, "excepthook", failed.append)
     with running("--waiting", "200") as service:
-        callers = [Caller(service, number, keep=keep) for number in range(16)]
+        told = threading.Event()
+        callers = [Caller(service, number, told, keep=keep) for number in range(16)]
         for caller in callers:
             caller.start()
         while sum(caller.answered for caller in callers) < 60:
             assert failed == []
             time.sleep(0.01)
+        told.set()
         os.kill(service.process.pid, signal.SIGTERM)
         for caller in callers:
             caller.join()
         assert service.process.wait(60) == 0
     assert failed == []
-    assert all(isinstance(caller.ending, ConnectionRefusedError) for caller in callers)
+    assert all(isinstance(caller.ending, ConnectionError) for caller in callers)
     assert [caller.begun for caller in callers] == [caller.answered for caller in callers]
     assert service.said[-1] == "libra-opt: stopping: nothing more is taken in, what is in is finished\n"
 

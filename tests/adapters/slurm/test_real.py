@@ -1,5 +1,7 @@
 """The loop beside a real Slurm of four nodes with eight fake cards each."""
 
+import time
+
 import pytest
 
 from libra_opt.adapters.slurm import SlurmScheduler
@@ -105,9 +107,13 @@ def test_job_that_is_stopped_waits_held_and_runs_again_when_it_is_admitted(slurm
     slurm.until(lambda: (slurm.running(elastic), slurm.running(whole)) == (0, 0), "end of both")
     assert set(slurm.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%r").stdout.split()) == {"JobHeldAdmin"}
     controller = loop()
-    for _ in range(2):
+
+    def runs_after_a_period():
         assert {status for _, status in texts(controller.turn())} <= {"done", "already"}
-    slurm.until(lambda: (slurm.running(elastic), slurm.running(whole)) == (4, 1), "both to run again")
+        time.sleep(1)
+        return (slurm.running(elastic), slurm.running(whole)) == (4, 1)
+
+    slurm.until(runs_after_a_period, "both to run again")  # one that is still ending cannot start in the first
 
 
 def test_job_of_others_is_never_touched_and_its_cards_are_taken_off(slurm, loop):
