@@ -18,6 +18,9 @@ from libra_opt.scheduler import Command
 
 __all__ = ["Seen", "commands_for"]
 
+_SETTLING_SECONDS: Final = 5
+"""Slurm ends a job for good that is started in the second in which it was requeued: its credential of that second is revoked (seen with 22.05)."""
+
 _UNITS: Final = {"gpu": "cards", "cpu": "cores", "mem": "GiB"}
 
 
@@ -69,10 +72,10 @@ def _array(one: Group, planned: PlannedJob, settings: Settings, now: float) -> I
 
 
 def _started(records: Sequence[JobRecord], n_most: int, name: str, now: float) -> Iterator[Command]:
-    """Yield what lets jobs start that were requeued lately, which Slurm would leave alone for two minutes."""
-    later = [record for record in records if record.eligible > now and (not record.is_held or record.admin_comment == HELD)]
+    """Yield what lets jobs start that were requeued lately, which Slurm would leave alone for two minutes, as soon as they have settled."""
+    later = [record for record in records if record.eligible > now + _SETTLING_SECONDS and (not record.is_held or record.admin_comment == HELD)]
     for record in later[:n_most]:
-        yield _scontrol(name, f"job/{record.spoken}/start", ("update", f"JobId={record.spoken}", "StartTime=now"), "takes")
+        yield _scontrol(name, f"job/{record.spoken}/start", ("update", f"JobId={record.spoken}", f"StartTime=now+{_SETTLING_SECONDS}"), "takes")
 
 
 def _stopped(one: Group, settings: Settings) -> Iterator[Command]:

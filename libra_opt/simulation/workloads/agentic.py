@@ -45,8 +45,8 @@ _ASSUMED: Final = (
         "a job comes (assumed)"
     ),
     (
-        f"rebalancing every {_PERIOD_SECONDS:g} s, chosen after a look at seeds 1 and 2, on which ours finished two to three hundredths more of the cluster than with "
-        "60 s; no sweep over more periods or other seeds was made"
+        f"rebalancing every {_PERIOD_SECONDS:g} s, chosen after a look at seeds 1 and 2, on which ours finished two to three hundredths more of the "
+        "cluster than with 60 s; no sweep over more periods or other seeds was made"
     ),
     "an eviction is charged with a cold start, 60 to 120 s by size of model; a resize costs 15 s, a migration 45 s, a warm start 20 s (assumed)",
     "observations: log-normal spread 5 %, 3 % a period late, 2 % missing (assumed)",

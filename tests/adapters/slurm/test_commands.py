@@ -96,7 +96,7 @@ def test_plan_that_is_in_force_needs_no_command():
 
 def test_requeued_task_is_told_to_start_now_when_there_is_room():
     waits = {**ARRAY, "job_id": 19, "array_task_id": 1, "array_task_string": "", "eligible_time": 2100, "state_reason": "BeginTime"}
-    assert texts(planned(scheduler([ARRAY, TASKS[0], waits]), {"elastic-a": 4})) == ["scontrol update JobId=17_1 StartTime=now"]
+    assert texts(planned(scheduler([ARRAY, TASKS[0], waits]), {"elastic-a": 4})) == ["scontrol update JobId=17_1 StartTime=now+5"]
 
 
 def test_what_the_loop_held_is_released_and_what_others_held_is_not():
@@ -117,7 +117,7 @@ def test_what_runs_and_was_held_by_a_loop_that_was_killed_is_released_too():
 
 def test_requeued_whole_job_is_told_to_start_now_before_it_is_released():
     held = {"name": "whole-w", "state_reason": "JobHeldAdmin", "admin_comment": "libra:held", "eligible_time": 2100}
-    assert texts(planned(scheduler([held]), {"whole-w": 2}))[:2] == ["scontrol update JobId=17 StartTime=now", "scontrol release 17"]
+    assert texts(planned(scheduler([held]), {"whole-w": 2}))[:2] == ["scontrol update JobId=17 StartTime=now+5", "scontrol release 17"]
 
 
 def test_mark_that_was_left_by_a_loop_that_was_killed_is_taken_off():
@@ -230,3 +230,8 @@ def test_nobody_there_is_no_refusal(monkeypatch, tmp_path):
     gone.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert Client(5).run(("scontrol", "requeue", "1")).is_gone
+
+
+def test_requeued_job_that_is_about_to_start_is_left_to_settle():
+    waits = {**ARRAY, "job_id": 19, "array_task_id": 1, "array_task_string": "", "eligible_time": 2004, "state_reason": "BeginTime"}
+    assert texts(planned(scheduler([ARRAY, TASKS[0], waits]), {"elastic-a": 4})) == []
