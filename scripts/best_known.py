@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from libra_opt.adapters.files import read_bytes, write_whole
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import Certificate, State, read_state
 
 INSTANCES = Path(__file__).resolve().parents[1] / "instances"

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import TypeVar
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.benchmark.results import Measurement, Phases, TierValues
 from libra_opt.domain import Plan, read_state, write
 from libra_opt.domain.collector import collector_paused

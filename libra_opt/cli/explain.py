@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli.documents import changed_options, open_plan, open_state
 from libra_opt.cli.explain_text import explanation_lines, number
 from libra_opt.cli.table import certificate_lines

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from libra_opt.adapters.files import STANDARD_STREAM, write_whole
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli.documents import changed_options, each, open_state, plan_targets
 from libra_opt.cli.table import show_plan
 from libra_opt.cli.terminal import Exit, printable, result, solvers_on_stderr

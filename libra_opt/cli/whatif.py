@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli.diff import show_difference
 from libra_opt.cli.documents import changed_options, open_state
 from libra_opt.cli.terminal import Exit, printable, result, solvers_on_stderr

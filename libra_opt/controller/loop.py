@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.controller.apply import Applied, apply, refusals_after
 from libra_opt.controller.declare import declare
 from libra_opt.controller.follow import follow, outcome_since

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import ceil, log10
 from typing import Final
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import Plan, State
 from libra_opt.errors import Fault, InputError
 from libra_opt.explanation.bundle import wanted_bundle

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import Plan, PlannedJob, State
 from libra_opt.errors import InputError
 from libra_opt.explanation.knobs import Group, Knob

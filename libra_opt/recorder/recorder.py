@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from libra_opt.adapters.files import check_writable, sync_directory
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import Plan, State
 from libra_opt.errors import Fault, InputError
 from libra_opt.recorder.pair import Pair, as_line, of_line

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from pydantic_core import from_json
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import Options, read_plan, read_state, read_workload, write
 from libra_opt.domain.members import members
 from libra_opt.domain.plan import PLAN_FORMAT

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import Options, Plan, Workload
 from libra_opt.domain.quantity import parse
 from libra_opt.feedback import LAW, Law, Outcome, SeenJob, Setpoint, adapt, aged_weight, planning

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from libra_opt.adapters.synthetic import FAMILIES, generate
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.benchmark.cases import DRAWN, RECORDED, all_cases, make_state
 from libra_opt.benchmark.peers.direct_data import read_direct_data
 from libra_opt.benchmark.peers.direct_rules import direct_form

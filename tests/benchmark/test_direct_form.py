@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from libra_opt.adapters.synthetic import generate
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.benchmark.measure import tier_values
 from libra_opt.benchmark.peers import cp_sat
 from libra_opt.benchmark.peers.direct_data import read_direct_data

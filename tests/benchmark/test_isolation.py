@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from libra_opt.adapters.synthetic import generate
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.benchmark.isolate import isolated
 from libra_opt.benchmark.measure import measure
 from libra_opt.benchmark.requests import MakeRequest, MeasureRequest, PeerRequest

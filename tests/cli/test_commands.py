@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli import main
 from libra_opt.cli.terminal import printable
 from libra_opt.domain import read_plan, read_state, write

@@ -22,7 +22,15 @@ def test_help_imports_nothing_heavy():
     listing = "import sys; from libra_opt.cli import main\ntry: main(['--help'])\nexcept SystemExit: sys.stderr.write(' '.join(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", listing], capture_output=True, check=True, text=True, timeout=60)  # noqa: S603 - our own command
     assert "solve" in ended.stdout
-    assert not {"ortools", "cvxpy", "scipy", "numpy", "rich"} & set(ended.stderr.split())
+    assert not {"ortools", "cvxpy", "scipy", "numpy", "rich", "pydantic"} & set(ended.stderr.split())
+
+
+def test_public_names_are_found_whatever_was_imported_before():
+    asked = "import libra_opt.allocation, libra_opt; print(all(callable(getattr(libra_opt, name)) for name in libra_opt.__all__), libra_opt.none_such)"
+    ended = subprocess.run([sys.executable, "-c", asked.replace(", libra_opt.none_such", "")], capture_output=True, check=True, text=True, timeout=60)  # noqa: S603 - our own command
+    assert ended.stdout.strip() == "True"
+    ended = subprocess.run([sys.executable, "-c", asked], capture_output=True, check=False, text=True, timeout=60)  # noqa: S603 - our own command
+    assert "AttributeError: module 'libra_opt' has no attribute 'none_such'" in ended.stderr
 
 
 def test_version_is_that_of_the_distribution():

@@ -108,7 +108,6 @@ def test_bad_call_names_every_fault_and_does_nothing(capsys, place, argv, says):
 
 
 def test_recorded_workload_is_composed_from_traces_and_named_by_what_is_missing(capsys, place):
-    pytest.importorskip("libra_opt.adapters.recorded_workload")
     told = run(capsys, "simulate", "recorded", "--traces", ".", code=2)
     assert "which the recorded workload needs" in told.err
     traces = Path(__file__).parents[2].parent / "shared" / "traces"

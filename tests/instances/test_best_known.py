@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from libra_opt.adapters.files import read_bytes
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import read_state
 
 INSTANCES = Path(__file__).parents[2] / "instances"

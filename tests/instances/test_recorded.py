@@ -7,7 +7,7 @@ import pytest
 
 from libra_opt.adapters.fgd2023 import CARD_GIB, SCENES, convert
 from libra_opt.adapters.files import read_bytes
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli import main
 from libra_opt.domain import read_state, write
 from libra_opt.errors import InputError

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from libra_opt.adapters.files import read_bytes
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import read_state, write
 
 INSTANCES = Path(__file__).parents[2] / "instances"

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from libra_opt.adapters.files import read_bytes
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli import main
 from libra_opt.domain import read_state, write
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import Plan, Resource, State, read_state
 from libra_opt.verification import verify
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-import pytest
-
+from libra_opt.allocation import allocate
 from libra_opt.domain import State
+from libra_opt.verification import verify
 from tests.oracle.mathprog import TIERS
 
 __all__ = ["BACKENDS", "asking", "assert_agrees", "differ"]
@@ -33,8 +33,6 @@ def assert_agrees(state: State, backend: str, tiers: Sequence[float | Fraction])
     bool
         Whether the back-end also proves what it reached.
     """
-    allocate = pytest.importorskip("libra_opt.allocate").allocate
-    verify = pytest.importorskip("libra_opt.verification").verify
     asked = asking(state, backend)
     plan = allocate(asked)
     report = verify(asked, plan)

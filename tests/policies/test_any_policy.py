@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from libra_opt.adapters.synthetic import generate
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli import main
 from libra_opt.domain import State, write
 from libra_opt.domain.options import Objective

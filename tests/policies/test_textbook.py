@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import Plan, State
 from libra_opt.verification import verify
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import read_plan, read_state, write
 from libra_opt.errors import InputError
 from libra_opt.recorder import Recorder, last_pair, read_pairs, versions

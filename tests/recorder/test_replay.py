@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli import main
 from libra_opt.domain import read_state, write
 from libra_opt.recorder import Recorder, read_pairs

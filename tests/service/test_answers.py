@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli import main
 from libra_opt.domain import read_plan, read_state, write
 from libra_opt.domain.schema import json_schema

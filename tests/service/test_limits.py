@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from libra_opt.adapters.synthetic import generate
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.cli import main
 from libra_opt.domain import read_state, write
 from tests.service.running import SMALLEST, problem_of, running

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import read_state, write
 from libra_opt.domain.schema import json_schema
 from tests.service.running import ROOT, SMALLEST, problem_of, running

@@ -196,7 +196,7 @@ class Holding(Ours):
                 ahead = [stage.demand.get("gpu", 0), *(each.get("gpu", 0) for each in stage.demand_ahead)]
                 jobs.append({"id": one.id, "stages": [{"name": "main", "demand": {"gpu": sum(map(float, ahead)) / 4}, "allocation": stage.allocation}]})
             mean = state.replace({"jobs": jobs, "options": Options()})
-            from libra_opt.allocate import allocate  # noqa: PLC0415
+            from libra_opt.allocation import allocate  # noqa: PLC0415
             from libra_opt.simulation.ours import grants_of  # noqa: PLC0415
 
             self.granted = grants_of(allocate(mean), moment.workload)

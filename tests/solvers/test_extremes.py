@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import read_state
 from libra_opt.verification import verify
 

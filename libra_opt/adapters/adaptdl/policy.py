@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from libra_opt.adapters.adaptdl.shapes import JobInfo, Key, NodeInfo, Room
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.domain import Options, State
 from libra_opt.domain.profile import LONGEST_PROFILE
 

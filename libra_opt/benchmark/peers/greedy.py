@@ -1,6 +1,6 @@
 """Plain greedy: our own `greedy` back-end, the whole call with verification."""
 
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 from libra_opt.benchmark.measure import tier_values, timed, warm_up
 from libra_opt.benchmark.peers.peer import Begin, at_once
 from libra_opt.benchmark.requests import PeerRequest

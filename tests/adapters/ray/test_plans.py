@@ -9,7 +9,7 @@ from libra_opt.adapters.ray.cluster import make_state
 from libra_opt.adapters.ray.commands import commands_for
 from libra_opt.adapters.ray.records import Group, Member, Node, Report, Snapshot
 from libra_opt.adapters.ray.settings import Settings
-from libra_opt.allocate import allocate
+from libra_opt.allocation import allocate
 
 NOW = 1_000_000.0
 SETTINGS = Settings(pool_label="pool")
