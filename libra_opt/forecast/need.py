@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libra_opt.forecast.observations import UNKNOWN, Observations
+from libra_opt.forecast.phases import phases_of
 from libra_opt.forecast.recurrence import LEAST_STEPS, Recurrence
 from libra_opt.forecast.series import Series, fill
 from libra_opt.forecast.staying import Staying
 
-__all__ = ["COVERAGE", "MARGIN", "RECENT", "STATED", "Cover", "cover", "cover_values"]
+__all__ = ["COVERAGE", "MARGIN", "RECENT", "STATED", "Cover", "cover", "cover_values", "untold"]
 
 _Number = TypeVar("_Number", np.int64, np.float64)
 
@@ -117,6 +118,21 @@ def cover(
     for whole, part in ((answer.need, np.minimum(covered + more, most)), (answer.short, short), (answer.risk, risk), (answer.steps, n_steps)):
         if whole is not None:
             whole[:, memory] = part.reshape(n_stages, n_memory)
+    return answer
+
+
+def untold(observations: Observations) -> NDArray[np.bool_]:
+    """Tell what was not measured since the present phase began, shape ``(n_stages, n_resources)``; nothing where no phase is told.
+
+    Of a phase that is new to it, or of which news is late, a history knows only what other phases needed. What a stage holds there it may need.
+    """
+    signals = observations.signals
+    if signals is None:
+        return np.zeros((len(observations.quanta), len(observations.compressible)), dtype=np.bool_)
+    phases = phases_of(signals.step, signals.phase)
+    n_periods = phases.phase.shape[1]
+    present = np.arange(n_periods) >= n_periods - 1 - phases.lasted[:, -1:]
+    answer: NDArray[np.bool_] = (phases.phase[:, -1:] >= 0) & ~(observations.known & present[:, :, None]).any(axis=1) & ~observations.compressible
     return answer
 
 

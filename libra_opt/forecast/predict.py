@@ -1,6 +1,7 @@
 """The forecast of a state: read the histories, ask the method, cover the needs; what a stage states itself wins."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from libra_opt.forecast.demand import demand_of
 from libra_opt.forecast.describe import describe_block
 from libra_opt.forecast.last_value import LastValue
 from libra_opt.forecast.method import Method, Outlook
-from libra_opt.forecast.need import STATED, Cover, cover
+from libra_opt.forecast.need import STATED, Cover, cover, untold
 from libra_opt.forecast.observations import Observations, observe
 from libra_opt.forecast.outlook import Quantiles
 from libra_opt.forecast.recurrence import Recurrence, recurrence
@@ -69,7 +70,8 @@ def _block(
     outlook = method.predict(observations, demand)
     like = _like_next(observations, options.horizon) if options.need == "own_step" else None
     stay = staying(observations.signals, len(rows), options.horizon) if options.need == "own_step" else None
-    covered = _with_stated(cover(observations, ceiling, options.coverage, options.margin, like, stay), rows, ledger, stages)
+    covered = cover(observations, ceiling, options.coverage, options.margin, like, stay)
+    covered = _with_stated(_with_held(covered, untold(observations), np.minimum(_held(ledger, rows), ceiling)), rows, ledger, stages)
     demands: list[list[int]] = np.minimum(outlook.demand, _writable(ledger)).tolist()
     factors: list[list[float]] = outlook.intensity.tolist()
     needs: list[list[int]] = covered.need.tolist()
@@ -99,6 +101,17 @@ def _like_next(observations: Observations, horizon: int) -> Recurrence:
         n_stages, n_periods, _ = observations.quanta.shape
         return Recurrence(np.zeros((n_stages, n_periods), np.uint8), np.zeros(n_stages, np.int64))
     return recurrence(signals.step, signals.phase, signals.progress, signals.waited, horizon)
+
+
+def _held(ledger: Ledger, rows: list[int]) -> NDArray[np.int64]:
+    """Return what stages hold now, shape ``(n_stages, n_resources)``."""
+    nothing = (0,) * len(ledger.resources)
+    return np.array([ledger.current[s] or nothing for s in rows], dtype=np.int64)
+
+
+def _with_held(covered: Cover, is_untold: NDArray[np.bool_], held: NDArray[np.int64]) -> Cover:
+    """Return needs that leave a stage what it holds where nothing is known of its present phase."""
+    return replace(covered, need=np.where(is_untold, np.maximum(covered.need, held), covered.need))
 
 
 def _with_stated(covered: Cover, rows: list[int], ledger: Ledger, stages: dict[int, Stage]) -> Cover:

@@ -1,9 +1,9 @@
 """From what happened to what a scheduler is told: observations that are noisy, late or missing, and the state made of them.
 
 What a job declares is known when it is submitted; everything else is told by its history. A job without a history asks for what it declared. Until it has
-finished a step its need is what it declared; wherever it stands still, it asks for the most it was seen to use in that phase, or else for what it declared.
-Where memory was short, by a kill or at the beginning of a phase that waits for it, a fifth more than was held is asked for, as the Vertical Pod Autoscaler does
-after a kill: what is declared or was measured too low would else be too low for ever.
+finished a step its need is what it declared, of host memory until it has finished two. Wherever it stands still, it asks for the most it was seen to use in that
+phase, or else for what it declared. Where memory was short, by a kill or at the beginning of a phase that waits for it, a fifth more than was held is asked for,
+as the Vertical Pod Autoscaler does after a kill: what is declared or was measured too low would else be too low for ever.
 """
 
 from collections import deque
@@ -32,6 +32,10 @@ _WHERE_SHORT: Final = 1.2
 _ALMOST: Final = 1e-9
 _FIRST_STEP: Final = 1_000_000_000
 """The number of a job's first step, so that those of an earlier run have one; it must not tell how many will come."""
+
+_HOST_MEMORY: Final = "mem"
+_GROWN: Final = 2
+"""Host memory fills up from step to step (what is kept for replay, caches); after so many of them it was seen how."""
 
 _MIDDLE: Final = 0.75
 """So far into a phase its memory says what it needs; later the next may begin, of which an untried job knows only what it declared."""
@@ -297,8 +301,12 @@ class Observer:
                 "demand": {name: amount for name, amount in told.items() if name in wanted},
                 "need": {name: amount for name, amount in told.items() if name in asked},
             }
-        if self._plant.finished_steps(j) + len(job.earlier) < 1 and job.clock == "progress" and not _goes_on(history):
+        n_finished = self._plant.finished_steps(j) + len(job.earlier)
+        if n_finished < 1 and job.clock == "progress" and not _goes_on(history):
             return {"history": history, "need": asked}
+        n_whole = n_finished - bool(job.earlier)  # the last of the earlier may be the beginning of the present one
+        if n_whole < _GROWN and job.clock == "progress" and _HOST_MEMORY in asked:
+            return {"history": history, "need": {_HOST_MEMORY: asked[_HOST_MEMORY]}}
         return {"history": history}
 
     def _asked(self, j: int, s: int, stage: WorkloadStage, phases: Iterable[str]) -> dict[str, Any]:

@@ -80,6 +80,25 @@ def test_a_phase_that_ran_faster_before_is_not_taken_to_stay():
     assert expected(history).need[MEM] >= 120
 
 
+@pytest.mark.parametrize("need", ["own_step", "whole_history"])
+def test_a_stage_keeps_the_memory_it_holds_while_nothing_of_its_present_phase_was_measured(need):
+    begun = {"usage": {}, "step": 1, "phase": "train", "progress": 0.1}
+    rollouts = [*entries("rollout", 0, ROLLOUT), *entries("rollout", 1, ROLLOUT)]
+    held = {"pool": "p", "resources": {"gpu": 8, "mem": 150}}
+
+    def needed(history: list[Entry], **fields: Any) -> int:
+        job = {"id": "a", "history": history, **fields}
+        state = {"pools": [{"name": "p", "capacity": {"gpu": 8, "mem": 200}}], "jobs": [job], "options": {"forecast": {"need": need, "margin": 0}}}
+        ((_, told),) = forecast(State.model_validate(state)).stages
+        return told.need[MEM]
+
+    assert needed([*rollouts, begun], allocation=held) == 150
+    assert needed([*rollouts, begun], allocation=held, max_quota={"mem": 120}) == 120
+    assert needed([*rollouts, begun]) == 50
+    assert needed([*rollouts, {**begun, "usage": {"gpu": 8, "mem": 90}}], allocation=held) == 90
+    assert needed(rollouts, allocation=held) == 50
+
+
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 1)), min_size=1, max_size=12))
 def test_need_is_never_under_the_last_measurement_of_a_phase_that_goes_on(drawn):
     history = [

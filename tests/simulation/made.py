@@ -6,7 +6,7 @@ from typing import Any
 from libra_opt.domain import Workload
 from libra_opt.simulation.grant import Decision, Grant, Holding, Moment
 
-__all__ = ["Scripted", "held", "job", "part", "step", "workload"]
+__all__ = ["CPU", "GPU", "MEMORY", "Scripted", "held", "job", "part", "step", "workload"]
 
 GPU = {"name": "gpu", "unit": "cards", "quantum": 0.25, "compressible": True, "costly": True}
 MEMORY = {"name": "gpu_mem", "unit": "GiB", "quantum": 1, "compressible": False, "costly": True}

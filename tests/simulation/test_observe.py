@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from libra_opt.domain import Options, Workload
-from libra_opt.simulation.grant import Moment
+from libra_opt.simulation.grant import Grant, Moment
 from libra_opt.simulation.loop import simulate
 from libra_opt.simulation.ours import Ours
 from libra_opt.simulation.registry import AT_REST
-from tests.simulation.made import Scripted, held, job, part, step, workload
+from tests.simulation.made import CPU, GPU, MEMORY, Scripted, held, job, part, step, workload
 
 STEPS = [step(part(90, gpu=4, memory=10, phase="rollout"), part(60, gpu=8, memory=40, phase="train")) for _ in range(3)]
 REQUEST = {"gpu": 8, "gpu_mem": 50, "cpu": 4}
@@ -61,6 +61,15 @@ def test_what_happened_is_told_in_the_next_period_with_the_place_of_the_job():
 def test_need_is_left_to_the_forecast_once_a_step_is_finished():
     found = states(workload(asking(*STEPS)), Scripted({0: held(gpu=8, memory=50)}))
     assert [state.jobs[0].all_stages[0].need for state in found[2:5]] == [{"gpu_mem": 50}, None, None]
+
+
+def test_need_of_host_memory_is_left_to_the_forecast_once_two_steps_are_finished():
+    stage = {"request": {**REQUEST, "mem": 100}, "max_quota": {"gpu": 8}}
+    host = {**MEMORY, "name": "mem", "costly": False}
+    made = workload(job(*STEPS, *STEPS, name="a", stages=[stage]), resources=[GPU, MEMORY, CPU, host])
+    found = states(made, Scripted({0: (Grant("p", (8.0, 50.0, 0.0, 0.0)),)}))
+    needs = [dict(state.jobs[0].all_stages[0].need or {}) for state in found[2:7]]
+    assert [sorted(need) for need in needs] == [["gpu_mem", "mem"], ["mem"], ["mem"], [], []]
 
 
 def test_noise_is_the_same_for_every_policy_with_one_seed_and_other_with_another():
