@@ -2,8 +2,8 @@
 
 What a job declares is known when it is submitted; everything else is told by its history. A job without a history asks for what it declared. Until it has
 finished a step its need is what it declared, of host memory until it has finished two. Wherever it stands still, it asks for the most it was seen to use in
-that phase, or else for what it declared. Where memory was short, by a kill or at the beginning of a phase that waits for it, a fifth more than was held is asked
-for, as the Vertical Pod Autoscaler does after a kill: what is declared or was measured too low would else be too low for ever.
+that phase, or else for what it declared. Where memory was short, by a kill or at the beginning of a phase that waits for it, a fifth more than was held is
+asked for, as the Vertical Pod Autoscaler does after a kill: what is declared or was measured too low would else be too low for ever.
 """
 
 from collections import deque
