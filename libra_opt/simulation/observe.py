@@ -1,7 +1,7 @@
 """From what happened to what a scheduler is told: observations that are noisy, late or missing, and the state made of them.
 
 What a job declares is known when it is submitted; everything else is told by its history. A job without a history asks for what it declared. Until it has
-finished a step its need is what it declared, of host memory until it has finished two. Wherever it stands still, it asks for the most it was seen to use in
+finished a step its need is what it declared, of host memory until three. Wherever it stands still, it asks for the most it was seen to use in
 that phase, or else for what it declared. Where memory was short, by a kill or at the beginning of a phase that waits for it, a fifth more than was held is
 asked for, as the Vertical Pod Autoscaler does after a kill: what is declared or was measured too low would else be too low for ever.
 """
@@ -34,8 +34,8 @@ _FIRST_STEP: Final = 1_000_000_000
 """The number of a job's first step, so that those of an earlier run have one; it must not tell how many will come."""
 
 _HOST_MEMORY: Final = "mem"
-_GROWN: Final = 2
-"""Host memory fills up from step to step (what is kept for replay, caches); after so many of them it was seen how."""
+_GROWN: Final = 3
+"""Host memory fills up from step to step (what is kept for replay, caches); after so many of them the next is a third more at most, which margins cover."""
 
 _MIDDLE: Final = 0.75
 """So far into a phase its memory says what it needs; later the next may begin, of which an untried job knows only what it declared."""

@@ -63,13 +63,13 @@ def test_need_is_left_to_the_forecast_once_a_step_is_finished():
     assert [state.jobs[0].all_stages[0].need for state in found[2:5]] == [{"gpu_mem": 50}, None, None]
 
 
-def test_need_of_host_memory_is_left_to_the_forecast_once_two_steps_are_finished():
+def test_need_of_host_memory_is_left_to_the_forecast_once_three_steps_are_finished():
     stage = {"request": {**REQUEST, "mem": 100}, "max_quota": {"gpu": 8}}
     host = {**MEMORY, "name": "mem", "costly": False}
     made = workload(job(*STEPS, *STEPS, name="a", stages=[stage]), resources=[GPU, MEMORY, CPU, host])
     found = states(made, Scripted({0: (Grant("p", (8.0, 50.0, 0.0, 0.0)),)}))
-    needs = [dict(state.jobs[0].all_stages[0].need or {}) for state in found[2:7]]
-    assert [sorted(need) for need in needs] == [["gpu_mem", "mem"], ["mem"], ["mem"], [], []]
+    needs = [dict(state.jobs[0].all_stages[0].need or {}) for state in found[2:10]]
+    assert [sorted(need) for need in needs] == [["gpu_mem", "mem"], *[["mem"]] * 5, [], []]
 
 
 def test_noise_is_the_same_for_every_policy_with_one_seed_and_other_with_another():
