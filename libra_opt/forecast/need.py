@@ -124,14 +124,14 @@ def cover(
 def untold(observations: Observations) -> NDArray[np.bool_]:
     """Tell what was not measured since the present phase began, shape ``(n_stages, n_resources)``; nothing where no phase is told.
 
-    Of a phase that is new to it, or of which news is late, a history knows only what other phases needed. What a stage holds there it may need.
+    What was measured in a period at whose end nothing of the phase was done is that of the one before. Of a phase that is new to it, or of which news is late, a history knows only what other phases needed. What a stage holds there it may need.
     """
     signals = observations.signals
     if signals is None:
         return np.zeros((len(observations.quanta), len(observations.compressible)), dtype=np.bool_)
     phases = phases_of(signals.step, signals.phase)
     n_periods = phases.phase.shape[1]
-    present = np.arange(n_periods) >= n_periods - 1 - phases.lasted[:, -1:]
+    present = (np.arange(n_periods) >= n_periods - 1 - phases.lasted[:, -1:]) & ~(signals.progress <= 0)
     answer: NDArray[np.bool_] = (phases.phase[:, -1:] >= 0) & ~(observations.known & present[:, :, None]).any(axis=1) & ~observations.compressible
     return answer
 

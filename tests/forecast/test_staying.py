@@ -96,6 +96,7 @@ def test_a_stage_keeps_the_memory_it_holds_while_nothing_of_its_present_phase_wa
     assert needed([*rollouts, begun], allocation=held, max_quota={"mem": 120}) == 120
     assert needed([*rollouts, begun]) == 50
     assert needed([*rollouts, {**begun, "usage": {"gpu": 8, "mem": 90}}], allocation=held) == 90
+    assert needed([*rollouts, {**begun, "usage": {"gpu": 1, "mem": 60}, "progress": 0}, begun], allocation=held) == 150
     assert needed(rollouts, allocation=held) == 50
 
 
