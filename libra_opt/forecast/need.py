@@ -124,8 +124,8 @@ def cover(
 def untold(observations: Observations) -> NDArray[np.bool_]:
     """Tell what was not measured since the present phase began, shape ``(n_stages, n_resources)``; nothing where no phase is told.
 
-    What was measured in a period at whose end nothing of the phase was done is that of the one before. Of a phase that is new to it, or of which news is late, a
-    history knows only what other phases needed. What a stage holds there it may need.
+    What was measured in a period at whose end nothing of the phase was done is that of the one before. Of a phase that is new to it, or of which news is late,
+    a history knows only what other phases needed. What a stage holds there it may need.
     """
     signals = observations.signals
     if signals is None:
