@@ -1,8 +1,8 @@
 """Prices where value is curved: the grid follows the prices, and the prices the grid.
 
-Under a straight value a job's best service lies at an end or at a tick, which a coarse grid has; under a logarithm nearly every job is best somewhere in between,
-where only a fine grid has a level. So the grid is made fine where the prices point, the prices descend on it as far as they like, and the grid is made fine again
-where they have come to, until the bound hardly falls; what is proven at the end is proven on the full grid as always.
+Under a straight value a job's best service lies at an end or at a tick, which a coarse grid has; under a logarithm nearly every job is best somewhere in
+between, where only a fine grid has a level. So the grid is made fine where the prices point, the prices descend on it as far as they like, and the grid is
+made fine again where they have come to, until the bound hardly falls; what is proven at the end is proven on the full grid as always.
 """
 
 from typing import Final
@@ -20,18 +20,17 @@ from libra_opt.solvers.windows import promising_window
 
 __all__ = ["follow"]
 
-_ROUNDS: Final = 3
 _MARGIN: Final = 0.1
 """How far below its best a bundle may be, relative to its job's worth, to be on the fine grid."""
 
-_WIDTH: Final = 0.2
-"""How far, likewise, it may be to be open in a descent."""
+_WIDTHS: Final = (1.0, 0.5, 0.2)
+"""How far, likewise, it may be to be open in a descent, one after the other: at first prices whole pools that come to matter may lie far below."""
 
 _MOST_JOBS, _MOST_CELLS = 60_000, 400_000
 """How many jobs and cells are open at most."""
 
 _SMALL: Final = 0.5
-"""A fall of the bound by less than so many gaps ends the rounds."""
+"""A descent that changes the bound on the grid at hand by less than so many gaps ends them; one that raises it may have left what is fine."""
 
 
 def follow(program: Program, prices: Prices, gap: float) -> tuple[Program, Prices, Priced]:
@@ -46,18 +45,19 @@ def follow(program: Program, prices: Prices, gap: float) -> tuple[Program, Price
     gap
         The gap asked for.
     """
-    best = _fine(program, prices)
-    for _ in range(_ROUNDS):
-        fine, prices, priced = best
-        core = split(fine, priced, _WIDTH * fine.stake, _MOST_JOBS, _MOST_CELLS)
+    best = here = _fine(program, prices)
+    for width in _WIDTHS:
+        fine, prices, priced = here
+        core = split(fine, priced, width * fine.stake, _MOST_JOBS, _MOST_CELLS)
         if core is None:
             break
-        reached = _fine(program, descended(core.inner.program, prices))
-        fall = priced.bound - reached[2].bound
-        if fall > 0:
-            best = reached
-        if fall <= _SMALL * gap * abs(priced.bound):
+        inner = core.inner.program
+        lower = descended(inner, prices)
+        promised = price_out(inner, prices, NOTHING_SPENT).bound - price_out(inner, lower, NOTHING_SPENT).bound
+        if abs(promised) <= _SMALL * gap * abs(priced.bound):
             break
+        here = _fine(program, lower)
+        best = min(best, here, key=lambda each: each[2].bound)
     return best
 
 

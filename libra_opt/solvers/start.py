@@ -90,7 +90,7 @@ def first_plan(program: Program, prices: Prices, options: Options) -> Found:
             fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.stake))
         prices, priced = sharpened(fine, prices, price_out(fine, prices, NOTHING_SPENT))
     choice, undived = None, None
-    for margin, n_jobs, n_cells in _cores(program, is_curved=is_followed):
+    for margin, n_jobs, n_cells in _cores(program, is_curved=program.utility.is_curved):
         opened = _open(fine, prices, priced, margin, n_jobs, n_cells)
         if opened is None:
             continue
