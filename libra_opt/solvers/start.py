@@ -82,15 +82,15 @@ def first_plan(program: Program, prices: Prices, options: Options) -> Found:
         The gap that is good enough, and the effort that bounds what is done by hand.
     """
     fine, gap = program, options.gap
-    is_followed = program.utility.is_curved and not program.bundles.is_whole
-    if is_followed:
+    is_spread = program.utility.is_curved
+    if is_spread and not program.bundles.is_whole:
         fine, prices, priced = follow(program, prices, gap)
     else:
         if not program.bundles.is_whole:
             fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.stake))
         prices, priced = sharpened(fine, prices, price_out(fine, prices, NOTHING_SPENT))
     choice, undived = None, None
-    for margin, n_jobs, n_cells in _cores(program, is_curved=program.utility.is_curved):
+    for margin, n_jobs, n_cells in _cores(program, is_curved=is_spread):
         opened = _open(fine, prices, priced, margin, n_jobs, n_cells)
         if opened is None:
             continue
