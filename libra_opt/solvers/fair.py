@@ -97,14 +97,18 @@ def _by_level(program: Program, fairness: Fairness, options: Options) -> Solutio
     plain = unbent(solution.program, program)
     prices = dual_prices(program)
     score = plain.score(solution.choice)
-    bound = max(score.value, price_out(program, prices, NOTHING_SPENT).bound)
+    bound = max(score.value, price_out(program, prices, Limits.of(score)).bound)
     bounds = Bounds(0.0, 0.0, 0.0, bound)
-    divided = Divided(0, _most_level(program, fairness), is_proven=False)
+    is_free = Limits.of(score) == NOTHING_SPENT
+    divided = Divided(0, _most_level(program, fairness) if is_free else fairness.top, is_proven=False)
     return Solution(plain, solution.choice, score, bounds, "auto", "effort", prices=prices, divided=divided)
 
 
 def _most_level(program: Program, fairness: Fairness) -> float:
-    """Return what the least level of the queues that could use more does not pass: all levels together are bounded, and no queue has more than its demand."""
+    """Return what the least level of the queues that could use more does not pass in a plan that spends nothing of tiers 1 to 3.
+
+    All levels together are bounded by prices, and no queue has more than its demand.
+    """
     counted = np.flatnonzero(fairness.item >= 0)
     each = np.zeros(program.n_jobs)
     each[counted] = fairness.part(counted, np.ones(len(counted)))

@@ -68,8 +68,9 @@ def fill_levels(program: Program, fairness: Fairness, options: Options) -> Solut
     made, choice = _planned(target, options)
     best, prices = unbent(made, program), dual_prices(program)
     score = best.score(choice)
-    bound = max(score.value, price_out(program, prices, NOTHING_SPENT).bound)
-    divided = _proven(program, fairness, counts, _service(best, choice))
+    bound = max(score.value, price_out(program, prices, Limits.of(score)).bound)
+    is_free = Limits.of(score) == NOTHING_SPENT  # what is priced here holds of plans that spend nothing of tiers 1 to 3
+    divided = _proven(program, fairness, counts, _service(best, choice)) if is_free else Divided(0, fairness.top, is_proven=False)
     return Solution(best, choice, score, Bounds(0.0, 0.0, 0.0, bound), "auto", "effort", prices=prices, divided=divided)
 
 
