@@ -29,11 +29,10 @@ _AT_LIMIT: Final = 0.95
 _LIKE: Final = 1.05
 _LOOK_BACK: Final = 24
 _LONG_RUN: Final = 3
-"""A stage that was held back so many periods in a row is probed upward although it once used no more when it was free; the longer after it was seen so often
-with room to spare."""
+"""A stage that had no room for so many periods in a row is probed upward although it once used no more when it had; the longer the more often that was seen."""
 
 _ROOM: Final = 0.85
-"""Who used less than this share of its allocation had room, however usage is measured; between it and the limit an error of measurement may look like room."""
+"""Who used less than this share of its allocation had room. Between it and the limit an error of measurement looks like room, so it tells neither."""
 
 _ESTIMATED: Final = 64
 
@@ -90,7 +89,7 @@ def _uncensored(
     """Return the demand, and that of the newest known period where it is above the usage and its phase goes on, else 0."""
     held = signals.held.transpose(0, 2, 1)
     censored = (held > 0) & (usage >= _AT_LIMIT * held)
-    has_room = (held > 0) & (usage < _ROOM * held)
+    has_room = (usage < _ROOM * held) | (held < 0)
     estimate = _estimated(usage, censored, has_room, _signalled(signals, usage, held, censored, per_thread), signals.phase)
     most = np.minimum(most[:, :, None], MOST_FACTOR * usage)
     estimate = np.where(np.isnan(estimate), np.nan, np.fmax(usage, np.minimum(estimate, most)))
@@ -132,26 +131,26 @@ def _estimated(
     measured_lately = ~np.isnan(usage[:, :, latest]).all(axis=2, keepdims=True)
     estimate[:, :, :first] = np.where(censored[:, :, :first] & measured_lately, np.nan, usage[:, :, :first])
     used, held_back, told = usage[:, :, latest], censored[:, :, latest], signalled[:, :, latest]
-    above, n_above, n_like, n_met = _free_neighbours(used, held_back, has_room[:, :, latest], phase[:, latest])
-    seen_free = (n_like > 0) & (_run(held_back) < _LONG_RUN * np.maximum(n_met, 1))
-    known = np.where(n_above > 0, (above + n_met * used) / np.maximum(n_above + n_met, 1), np.where(seen_free, used, PROBE * used))
+    above, n_above, n_like = _free_neighbours(used, has_room[:, :, latest], phase[:, latest])
+    seen_free = _run(~has_room[:, :, latest]) < _LONG_RUN * n_like
+    known = np.where(n_above > 0, (above + (n_like - n_above) * used) / np.maximum(n_like, 1), np.where(seen_free, used, PROBE * used))
     estimate[:, :, latest] = np.where(np.isnan(told), np.where(held_back, known, used), np.fmax(used, told))
     return estimate
 
 
 def _free_neighbours(
-    usage: NDArray[np.float64], censored: NDArray[np.bool_], has_room: NDArray[np.bool_], phase: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """Return the sum and the number of the latest free values clearly above each, and how many are like it or above; of the same stage of the step.
+    usage: NDArray[np.float64], has_room: NDArray[np.bool_], phase: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float32]]:
+    """Return the sum and the number of the latest values with room clearly above each, and how many are like it or above; of the same stage of the step.
 
-    The last answer is how many are like it with room to spare. The period in which a stage of the step began is partly another's and does not count.
+    The period in which a stage of the step began is partly another's and does not count.
     """
     used = usage.astype(np.float32)
     begins = np.zeros(phase.shape, dtype=np.bool_)
     begins[:, 1:] = (phase[:, 1:] != phase[:, :-1]) & (phase[:, 1:] >= 0) & (phase[:, :-1] >= 0)
-    is_free = ~censored & ~np.isnan(used) & ~begins[:, None, :]
+    is_free = has_room & ~np.isnan(used) & ~begins[:, None, :]
     free, amount = np.where(is_free, used, np.float32(np.nan)), np.where(is_free, used, np.float32(0))
-    total, n_above, n_like, n_met = (np.zeros(usage.shape, dtype=np.float32) for _ in range(4))
+    total, n_above, n_like = (np.zeros(usage.shape, dtype=np.float32) for _ in range(3))
     like, most = used / np.float32(_LIKE), used * np.float32(_LIKE)
     has_phases = (phase >= 0).any()
     for t in range(max(usage.shape[2] - _LOOK_BACK, 0), usage.shape[2]):
@@ -163,15 +162,14 @@ def _free_neighbours(
             above &= same
         n_like += near
         n_above += above
-        n_met += near & ~above & has_room[:, :, now]
         total += amount[:, :, now] * above
-    return total.astype(np.float64), n_above, n_like, n_met
+    return total.astype(np.float64), n_above, n_like
 
 
-def _run(held_back: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return for how many periods in a row, up to each, usage was held back, shape of `held_back`."""
-    period = np.arange(1, held_back.shape[2] + 1)
-    run: NDArray[np.int64] = period - np.maximum.accumulate(np.where(held_back, 0, period), axis=2)
+def _run(without_room: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return for how many periods in a row, up to each, there was no room, shape of `without_room`."""
+    period = np.arange(1, without_room.shape[2] + 1)
+    run: NDArray[np.int64] = period - np.maximum.accumulate(np.where(without_room, 0, period), axis=2)
     return run
 
 
