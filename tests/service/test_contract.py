@@ -10,7 +10,7 @@ import pytest
 from libra_opt.domain.schema import json_schema
 from libra_opt.service.problems import PROBLEMS
 
-ONLY_NIGHTLY = pytest.mark.skipif(os.environ.get("HYPOTHESIS_PROFILE") != "nightly", reason="ten thousand requests, several minutes of work: nightly only")
+ONLY_NIGHTLY = pytest.mark.skipif(os.environ.get("HYPOTHESIS_PROFILE") != "nightly", reason="eight thousand requests, minutes of work: nightly only")
 CONFIGURATION = """
 [checks.positive_data_acceptance]
 # a schema cannot say that a minimum is not above its maximum, or that a pool is known: the description says that reading finds that out;
