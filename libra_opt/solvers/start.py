@@ -40,7 +40,7 @@ _CORES = ((0.1, 1_500, 9_000), (0.2, 1_500, 9_000), (0.3, 3_000, 18_000), (0.3, 
 """The same for the core, and its most jobs and cells; one after the other, while the jobs outside it spoil the linear optimum and no plan comes within
 the gap."""
 
-_PER_ROW = 80
+_PER_ROW = 40
 """The first core has so many jobs for every shared row at most: as many are split as rows are tight."""
 
 _PER_CORE = 50
