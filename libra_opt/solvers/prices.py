@@ -29,13 +29,16 @@ from libra_opt.solvers.steps import reach, step
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["dual_prices", "sharpened"]
+__all__ = ["dual_prices", "n_rows", "sharpened"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
 _FEW = 3_000
 """Up to this many jobs a linear program prices those that the sample leaves open; of more, the smoothed dual does."""
+
+_FEW_ROWS = 8
+"""Of so few shared rows, all shared by all jobs, the coarse grid tells the prices well enough for the linear program that follows."""
 
 _ROUNDS = 20
 _SAMPLE = 400
@@ -69,16 +72,22 @@ def dual_prices(program: Program) -> Prices:
 
 
 def sharpened(program: Program, prices: Prices, priced: Priced) -> tuple[Prices, Priced]:
-    """Return prices nearer to the least bound, and all bundles at them; the same ones where there are few jobs, as a linear program follows.
+    """Return prices nearer to the least bound, and all bundles at them; the same ones where there are few jobs or rows, as a linear program follows.
 
     Parameters
     ----------
     prices, priced
         From `dual_prices`, on a coarser grid perhaps, and all bundles at them.
     """
-    if program.n_jobs <= _FEW:
+    if program.n_jobs <= _FEW or n_rows(program) <= _FEW_ROWS:
         return prices, priced
     return _among_open(program, prices, priced, _OPEN_WIDTHS[1] * min(1.0, (_SAMPLE / _sample_size(program)) ** 0.25))
+
+
+def n_rows(program: Program) -> int:
+    """Return how many rows jobs share: those of pools, ceilings, guarantees and the budget."""
+    shared = program.shared
+    return int(shared.capacity.size + np.isfinite(shared.ceiling).sum() + (shared.floor > 0).sum() + np.isfinite(shared.budget_ms))
 
 
 def _sample_size(program: Program) -> int:

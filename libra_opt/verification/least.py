@@ -28,21 +28,23 @@ def asked_amounts(reading: Reading, measured: Measured) -> list[Sequence[int]]:
     """
     ledger = reading.ledger
     asked: list[Sequence[int]] = [()] * len(ledger.lo)
-    for j, stages in enumerate(ledger.stage_of):
-        if reading.runs[j] and reading.sound[j]:
+    demanding = [r for r, resource in enumerate(ledger.resources) if resource.compressible]
+    for stages, runs, is_sound in zip(ledger.stage_of, reading.runs, reading.sound, strict=True):
+        if runs and is_sound:
             for s in stages:
-                asked[s] = _asked(reading, s, measured.pace[s])
+                asked[s] = _asked(reading, s, measured.pace[s], demanding)
     return asked
 
 
-def _asked(reading: Reading, s: int, pace: Ratio) -> list[int]:
+def _asked(reading: Reading, s: int, pace: Ratio, demanding: Sequence[int]) -> list[int]:
     ledger, cards = reading.ledger, reading.cards
     vn, vd = reading.speed[s]
     p, q = pace[0] * vd, pace[1] * vn
-    asked = list(map(max, ledger.lo[s], ledger.need[s]))
-    for r, d in enumerate(ledger.demand[s]):
-        if d and asked[r] * q < d * p:
-            asked[r] = -(-d * p // q)
+    asked, demand = list(map(max, ledger.lo[s], ledger.need[s])), ledger.demand[s]
+    for r in demanding:
+        wanted = demand[r] * p
+        if asked[r] * q < wanted:
+            asked[r] = -(-wanted // q)
     entry = reading.entry.get(s)
     if entry is not None:
         asked = list(map(max, asked, entry.amounts))
