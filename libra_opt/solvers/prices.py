@@ -53,8 +53,8 @@ _WHOLE_TEMPERATURES, _OPEN_TEMPERATURES = (0.1, 0.02, 0.004), (0.01,)
 """Of a sample, of all jobs where there are few, and of the jobs that are open."""
 
 _FEW_WIDTHS, _OPEN_WIDTHS = (0.12, 0.25), (0.35, 0.2)
-"""How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, where few rows are shared and where more are, and of many,
-one pass after the other, the second on the fine grid, where the sample has `_SAMPLE` jobs; less where it has more, as its error falls."""
+"""How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, where few rows are shared and where more are, and of
+many, one pass after the other, the second on the fine grid, where the sample has `_SAMPLE` jobs; less where it has more, as its error falls."""
 
 _MOST_OPEN, _MOST_OPEN_CELLS = 60_000, 400_000
 """How many jobs and cells are open at most."""

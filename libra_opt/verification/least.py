@@ -77,10 +77,12 @@ def released(reading: Reading, asked: Sequence[Sequence[int]]) -> Iterator[Broke
             if any(map(ge, below, asked[s])):
                 for r, enough in enumerate(asked[s]):
                     if below[r] >= enough:
-                        yield from _surplus(reading, s, r, least_amount(enough, unit[r]), is_spare=r in free)
+                        found = _surplus(reading, s, r, least_amount(enough, unit[r]), is_spare=r in free)
+                        if found is not None:
+                            yield found
 
 
-def _surplus(reading: Reading, s: int, r: int, least: int, *, is_spare: bool) -> Iterator[Broken]:
+def _surplus(reading: Reading, s: int, r: int, least: int, *, is_spare: bool) -> Broken | None:
     """Judge an amount that is above the least."""
     ledger, held = reading.ledger, reading.held[s] or ()
     most, meaning = least, "the least at its service,"
@@ -89,10 +91,10 @@ def _surplus(reading: Reading, s: int, r: int, least: int, *, is_spare: bool) ->
         if cap > most:
             most, meaning = cap, "the least at its service and what spare may add,"
     if held[r] <= most or _keeps(reading, s, r, held):
-        return
+        return None
     resource = ledger.resources[r]
     message = f"{reading.stage_name(s)} holds {resource.write(held[r])} {resource.name}, above {meaning} {resource.write(most)}"
-    yield Broken("R14", reading.amount_path(s, r), message, float((held[r] - most) * resource.step))
+    return Broken("R14", reading.amount_path(s, r), message, float((held[r] - most) * resource.step))
 
 
 def _keeps(reading: Reading, s: int, r: int, held: Vector) -> bool:
