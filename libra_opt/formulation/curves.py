@@ -51,11 +51,13 @@ class ServiceCurves:
 def service_curves(ledger: Ledger, tables: Tables) -> ServiceCurves:
     """Return the service curves of all stages, in canonical order."""
     kinds: dict[tuple[tuple[float, ...], Sequence[tuple[object, object]] | None, bool], int] = {}
-    wanted = np.asarray(tables.demand.any(axis=1)).tolist()
-    kind = np.array(
-        [kinds.setdefault((ledger.intensity[s], ledger.curve[s], has_demand), len(kinds)) for s, has_demand in zip(tables.stage.tolist(), wanted, strict=True)],
-        dtype=np.intp,
-    )
+    wanted = np.asarray(tables.demand.any(axis=1))
+    if len(wanted) and wanted.all() and not any(ledger.intensity) and not any(ledger.curve):
+        kinds[(), None, True] = 0
+        kind = np.zeros(len(wanted), dtype=np.intp)
+    else:
+        rows = zip(tables.stage.tolist(), wanted.tolist(), strict=True)
+        kind = np.array([kinds.setdefault((ledger.intensity[s], ledger.curve[s], demands), len(kinds)) for s, demands in rows], dtype=np.intp)
     points = [_breakpoints(*key) for key in kinds]
     width = max((len(levels) for levels, _ in points), default=1)
     level, service = np.full((width, len(points)), np.inf), np.full((width, len(points)), np.inf)

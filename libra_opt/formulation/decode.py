@@ -9,7 +9,7 @@ import numpy.typing as npt
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Action, PlannedJob, PlannedStage
 from libra_opt.domain.state import State
-from libra_opt.domain.trusted import trusted
+from libra_opt.domain.trusted import maker
 from libra_opt.formulation.bundles import SERVICE_TOLERANCE, least_amounts
 from libra_opt.formulation.program import Choice, Program, Score
 from libra_opt.formulation.reasons import explain
@@ -63,15 +63,15 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice, value
     actions = _actions(tables, runs, stage, pool, amount)
     written = Written(ledger.resources)
     reasons = explain(ledger, program, choice, actions, service, written, valued)
-    order = program.job_order.tolist()
+    order, stage_made, job_made = program.job_order.tolist(), maker(PlannedStage), maker(PlannedJob)
     names = chain.from_iterable(state.jobs[order[j]].stage_names for j in np.flatnonzero(runs).tolist())
     placed = [
-        trusted(PlannedStage, {"name": name, "pool": ledger.pools[k], "resources": resources})
+        stage_made({"name": name, "pool": ledger.pools[k], "resources": resources})
         for name, k, resources in zip(names, pool.tolist(), written.rows(amount), strict=True)
     ]
     first = np.append(0, np.cumsum(np.where(runs, np.diff(program.first_stage), 0))).tolist()
     jobs = [
-        trusted(PlannedJob, {"id": ledger.jobs[j], "action": action, "service": share, "stages": tuple(placed[begin:end]), "reason": reason})
+        job_made({"id": ledger.jobs[j], "action": action, "service": share, "stages": tuple(placed[begin:end]), "reason": reason})
         for j, action, share, (begin, end), reason in zip(order, actions, service.tolist(), pairwise(first), reasons, strict=True)
     ]
     score = _score(program, choice, service, way)

@@ -138,7 +138,11 @@ def _keeps(tables: Tables) -> tuple[npt.NDArray[np.bool_], _Indices, _Indices]:
         The kind of every job's charges, shape ``(n_jobs,)``.
     """
     kinds: dict[tuple[int, ...], int] = {}
-    charge = [kinds.setdefault(tuple(charges), len(kinds)) for charges in tables.resize_ms.tolist()]
+    rows = tables.resize_ms
+    if len(rows) and (rows == rows[0]).all():
+        kinds[tuple(rows[0].tolist())], charge = 0, [0] * len(rows)
+    else:
+        charge = [kinds.setdefault(tuple(charges), len(kinds)) for charges in rows.tolist()]
     modes = [_modes(charges) for charges in kinds]
     masks = np.array([*(mode for some in modes for mode in some), (False,) * tables.resize_ms.shape[1]], dtype=np.bool_)
     return masks, np.cumsum([0, *(len(some) for some in modes)], dtype=np.intp), np.array(charge, dtype=np.intp)

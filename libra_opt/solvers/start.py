@@ -23,7 +23,7 @@ from libra_opt.solvers.guarantees import honour
 from libra_opt.solvers.highs import Optimum
 from libra_opt.solvers.lagrangian import Priced, price_out
 from libra_opt.solvers.master import master
-from libra_opt.solvers.prices import sharpened
+from libra_opt.solvers.prices import n_rows, sharpened
 from libra_opt.solvers.rounding import fill
 from libra_opt.solvers.solution import Limits
 from libra_opt.solvers.steps import reach, step
@@ -40,7 +40,7 @@ _CORES = ((0.1, 1_500, 9_000), (0.2, 1_500, 9_000), (0.3, 3_000, 18_000), (0.3, 
 """The same for the core, and its most jobs and cells; one after the other, while the jobs outside it spoil the linear optimum and no plan comes within
 the gap."""
 
-_PER_ROW = 80
+_PER_ROW = 40
 """The first core has so many jobs for every shared row at most: as many are split as rows are tight."""
 
 _PER_CORE = 50
@@ -81,7 +81,7 @@ def first_plan(program: Program, prices: Prices, options: Options) -> Found:
         fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.stake))
     prices, priced = sharpened(fine, prices, price_out(fine, prices, NOTHING_SPENT))
     choice, undived = None, None
-    fewest = _PER_ROW * _n_rows(program)
+    fewest = _PER_ROW * n_rows(program)
     for margin, n_jobs, n_cells in ((_CORES[0][0], min(fewest, _CORES[0][1]), min(6 * fewest, _CORES[0][2])), *_CORES[1:]):
         opened = _open(fine, prices, priced, margin, n_jobs + program.n_jobs // _PER_CORE, n_cells + 6 * program.n_jobs // _PER_CORE)
         if opened is None:
@@ -96,11 +96,6 @@ def first_plan(program: Program, prices: Prices, options: Options) -> Found:
     if undived is not None:
         choice, _ = _dive(fine, undived, choice, priced.bound, gap)
     return _found(fine, greedy_choice(fine) if choice is None else choice, prices, options.effort)
-
-
-def _n_rows(program: Program) -> int:
-    shared = program.shared
-    return int(shared.capacity.size + np.isfinite(shared.ceiling).sum() + (shared.floor > 0).sum() + np.isfinite(shared.budget_ms))
 
 
 def _open(program: Program, prices: Prices, priced: Priced, margin: float, n_jobs: int, n_cells: int) -> _Opened | None:
