@@ -59,9 +59,9 @@ many, one pass after the other, the second on the fine grid, where the sample ha
 _MOST_OPEN, _MOST_OPEN_CELLS = 60_000, 400_000
 """How many jobs and cells are open at most."""
 
-_STEPS, _OPEN_STEPS = 30, 16
-"""Most steps of a descent: at each temperature from the beginning on, and among the jobs that are open, where prices are near already and what the last steps
-bring is less than what the linear program brings that follows."""
+_STEPS, _OPEN_STEPS, _MANY = 30, 16, 30_000
+"""Most steps of a descent, and among the jobs that are open, where prices are near already and what the last steps bring is less than what the linear program
+brings that follows; of many jobs too few are in that one, so every step is taken."""
 
 
 def dual_prices(program: Program) -> Prices:
@@ -162,7 +162,7 @@ def _among_open(program: Program, prices: Prices, priced: Priced, width: float) 
         after = over.prices(opened.duals)
     else:
         dual = Dual(inner, np.ones(inner.n_jobs))
-        after = dual.rows.prices(_descend(dual, dual.rows.point(prices), _OPEN_TEMPERATURES, _OPEN_STEPS))
+        after = dual.rows.prices(_descend(dual, dual.rows.point(prices), _OPEN_TEMPERATURES, _OPEN_STEPS if program.n_jobs <= _MANY else _STEPS))
     return step(program, prices, priced, after)
 
 
