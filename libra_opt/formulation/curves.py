@@ -17,6 +17,9 @@ from libra_opt.formulation.tables import Tables
 
 __all__ = ["ServiceCurves", "service_curves"]
 
+_SAME = 1 + 1e-15
+"""Services within this ratio differ by rounding alone."""
+
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
@@ -45,6 +48,9 @@ class ServiceCurves:
 
     def pace(self, stage: _Indices, service: _Floats) -> _Floats:
         """Return the least level at which each stage has each service, both of shape ``(n,)``; above its peak, the top."""
+        least = self.service[:, 0]
+        if least.any():  # what is above it by rounding alone needs no level; what is above 0 is so in earnest
+            service = np.where(service <= least[stage] * _SAME, least[stage], service)
         return _interpolate(self.service, self.level, self.peak, stage, service)
 
 
