@@ -118,7 +118,7 @@ class StageFields(Numerous):
     demand_intensity: Annotated[tuple[Share, ...], Field(max_length=1000, fail_fast=True)] = ()
     need: Amounts | None = None
     pools: _Pools | None = None
-    curve: Annotated[tuple[tuple[Share, Annotated[float, Real(0, 1)]], ...], Field(max_length=1000, fail_fast=True)] | None = None
+    curve: Annotated[tuple[tuple[Share, Annotated[float, Real(0, 1, tiny=1e-9)]], ...], Field(max_length=1000, fail_fast=True)] | None = None
     profile: _Entries | None = None
     full_rate: Positive | None = None
     allocation: Allocation | None = None

@@ -134,13 +134,13 @@ def _score(program: Program, choice: Choice, service: _Floats, way: _Indices, am
     ms = float(charge_ms.sum() + program.wait_ms[~runs].sum())
     over = max(0.0, ms - program.shared.budget_ms) / 1000
     shortfall = plain.shortfall
-    if shortfall > 0 or not np.array_equal(amount, program.bundles.amount[cells]):
+    if shortfall > 0 or not program.is_exact or not np.array_equal(amount, program.bundles.amount[cells]):
         owner = program.cell_job[cells]
         least = least_amounts(program.tables, program.ways, way, program.curves.pace(program.ways.stage[way], service[owner]))
-        used = np.zeros_like(program.shared.floor)
-        np.add.at(used, program.queue[owner], np.maximum(least, amount) / program.scale)
-        used = program.shared.forest.gathered(used)
-        shortfall = float((np.maximum(0.0, program.shared.floor - used) / program.shared.nominal).sum())
+        used = np.zeros_like(program.limits.floor)
+        np.add.at(used, program.queue[owner], np.maximum(least, amount))
+        used = program.limits.forest.gathered(used)
+        shortfall = float((np.maximum(0.0, program.limits.floor - used) / program.limits.nominal).sum())
     return replace(plain, over_seconds=over, shortfall=shortfall, value=value, unevenness=float((program.worth * service**2).sum()))
 
 

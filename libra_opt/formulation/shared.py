@@ -165,7 +165,8 @@ def _guarantee_floors(ledger: Ledger, tables: Tables, curves: ServiceCurves, way
     used = np.where(tables.demand > 0, used, tables.wish)
     wanted = np.maximum(np.maximum(tables.lo, tables.need), used)
     units = wanted / tables.unit
-    ask = np.minimum(tables.hi.astype(np.float64), np.ceil(units - 1e-9 * np.maximum(1.0, units)) * tables.unit)
+    whole = np.maximum(np.ceil(units - 1e-9 * np.maximum(1.0, units)), units > 0)  # however little is wanted, a unit is
+    ask = np.minimum(tables.hi.astype(np.float64), whole * tables.unit)
     queue = tables.queue[tables.stage_job]
     is_stuck = np.ones(len(tables.stage), dtype=np.bool_)
     is_stuck[ways.stage] = False

@@ -62,7 +62,7 @@ def solve(program: Program, options: Options) -> Solution:
 
 def _exactly(program: Program, fairness: Fairness, options: Options) -> Solution:
     outcome, is_proven = cp_sat.search_fair(program, greedy_choice(program), fairness, options.effort, options.seed)
-    choice = settle(program, outcome.choice) if outcome.hit_limit else outcome.choice
+    choice = settle(program, outcome.choice)  # beside jobs worth 1e17 times as much, one that is protected is nothing to the search
     limit: Literal["effort"] | None = "effort" if outcome.hit_limit else None
     bounds = outcome.bounds if is_proven else replace(outcome.bounds, value=program.most_value)
     divided = Divided(0, fairness.top, is_proven and not outcome.hit_limit)
@@ -147,7 +147,8 @@ def _in_order(program: Program, fairness: Fairness, options: Options) -> Solutio
     rank = np.where(fairness.item >= 0, fairness.item, fairness.n_items)
     order = np.lexsort((np.arange(program.n_jobs), rank)).tolist()
     for job in [j for j in order if fine.lost[j] > 0]:
-        _best(residual, job, int(bundles.first_level[job]), int(bundles.first_level[job]), cost)
+        least = int(bundles.first_level[job])
+        _best(residual, job, least, min(least, int(bundles.first_level[job + 1]) - 1), cost)
     for job in order:
         _best(residual, job, int(bundles.first_level[job]), int(bundles.first_level[job + 1]) - 1, cost)
     choice = settle(fine, residual.choice)
