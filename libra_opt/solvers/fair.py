@@ -90,8 +90,10 @@ def _by_level(program: Program, fairness: Fairness, options: Options) -> Solutio
         for _ in range(_STEPS):
             middle = float(np.sqrt(low * high))
             low, high = (middle, high) if reach(middle) >= _KEPT * most else (low, middle)
-    beside = _BESIDE * max(1, int(counts.sum())) / max(1e-300, program.most_value)
-    target = bent(program, _up_to(jobs, counts, low, beside * program.worth), beside * program.per_ms)
+    most_value = program.most_value
+    worth, per_ms = (part / most_value if most_value > 0 else np.zeros(program.n_jobs) for part in (program.worth, program.per_ms))
+    beside = _BESIDE * max(1, int(counts.sum()))
+    target = bent(program, _up_to(jobs, counts, low, beside * worth), beside * per_ms)
     solution = auto.solve(target, options.replace({"gap": max(options.gap, _NEAR), "effort": min(options.effort, _EFFORT)}))
     plain = unbent(solution.program, program)
     prices = dual_prices(program)
