@@ -133,3 +133,10 @@ def test_the_least_move_is_kept_from_a_job_that_gains_nothing_to_speak_of() -> N
     plan = planned_or_refused(CASES["a-move-that-nothing-forces-is-not-made-for-a-part-in-2^62"])
     assert plan is not None
     assert plan.certificate.tiers[1].objective == 0
+
+
+def test_a_service_that_bends_more_often_than_can_be_looked_at_is_refused() -> None:
+    points = [[i / 1000, (i / 1000) ** 0.5] for i in range(1000)]
+    document = {"pools": [{"name": "p", "capacity": {"gpu": 9}}], "jobs": [one({"gpu": 4}, curve=points, demand_intensity=[1 + i for i in range(11)])]}
+    with pytest.raises(InputError, match=r"curve: 1000 points times 11 intensities"):
+        read_state(json.dumps(document))
