@@ -100,6 +100,12 @@ CASES: dict[str, Document] = {
         ],
         "options": {"effort": 0},
     },
+    "spare-stays-below-a-ceiling-of-2^57-to-the-last-quantum": {
+        "resources": [{"name": "cpu"}, {"name": "net"}],
+        "pools": [{"name": "p", "capacity": {"cpu": 2520674219496515697, "net": 2**39}}],
+        "queues": [{"name": "q", "nominal_quota": {"cpu": 2**57}, "borrowing_limit": {"cpu": 0}}],
+        "jobs": [one({"cpu": 1171806844305, "net": 2**40}, queue="q", demand_intensity=[1e6])],
+    },
     "a-profile-serves-a-part-in-1e24": {
         "pools": [{"name": "p", "capacity": {"gpu": 9}}],
         "jobs": [{"id": "a", "profile": [{**HERE, "resources": {"gpu": n}, "rate": rate} for n, rate in ((1, 1e-9), (2, 400), (3, 1))], "full_rate": 1e15}],
