@@ -10,15 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.formulation.curves import ServiceCurves
-from libra_opt.formulation.levels import SERVICE_TOLERANCE, TICK_TOLERANCE, Grid
+from libra_opt.formulation.levels import SERVICE_TOLERANCE, Grid, tick_slack
 from libra_opt.formulation.runs import ramp
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.ways import Ways, cards_for
 
 __all__ = ["Cells", "fill_levels", "least_amounts"]
-
-_MOST_SLACK, _PRECISE = 1e-3, 3e11
-"""Below so many units a need is known to better than this part of one; a relative tolerance alone would forgive whole units from a thousand million on."""
 
 _BEYOND = 4.0e18
 _BLOCK = 50_000
@@ -143,10 +140,7 @@ def _rounded_up(tables: Tables, ways: Ways, way: _Indices, pace: _Floats) -> tup
 
 def _whole_units(units: _Floats, most: _Floats | float) -> _Ints:
     """Return needs rounded up to whole units, up to `most` of them."""
-    slack = np.maximum(1.0, units)
-    slack *= TICK_TOLERANCE
-    if units.max(initial=0.0) * TICK_TOLERANCE > _MOST_SLACK:
-        np.minimum(slack, _MOST_SLACK, out=slack, where=units < _PRECISE)
+    slack = tick_slack(units)
     whole = np.ceil(np.subtract(units, slack, out=slack), out=slack)
     np.maximum(whole, units > 0, out=whole)
     np.minimum(whole, most, out=whole)

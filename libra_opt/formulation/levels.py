@@ -10,7 +10,7 @@ from libra_opt.formulation.runs import ramp
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.ways import Ways
 
-__all__ = ["SAME", "SERVICE_TOLERANCE", "TICK_TOLERANCE", "Grid", "Window", "choose_levels"]
+__all__ = ["SAME", "SERVICE_TOLERANCE", "TICK_TOLERANCE", "Grid", "Window", "choose_levels", "tick_slack"]
 
 SERVICE_TOLERANCE = 1e-12
 """Two services of a job that differ by less, as a share of them, are one level: where demand is 2^60 quanta, one card more serves 1e-18 more."""
@@ -20,6 +20,9 @@ SAME = 1 + 1e-15
 
 TICK_TOLERANCE = 1e-9
 """How far, relatively, a need may stick out above a whole unit before the next unit is taken."""
+
+_MOST_SLACK, _PRECISE = 1e-3, 1e-12
+"""A need is known to better than this part of a unit or, where that is more, this part of itself: `TICK_TOLERANCE` alone would forgive whole units."""
 
 _MOST_COSTLY_TICKS = 128
 _Floats = npt.NDArray[np.float64]
@@ -68,6 +71,15 @@ class Grid:
     is_ticked: _Flags
     is_whole: bool
     is_complete: bool
+
+
+def tick_slack(units: _Floats) -> _Floats:
+    """Return how far needs, in units, may stick out above a whole unit before the next one is taken, shape of `units`."""
+    slack = np.maximum(1.0, units)
+    slack *= TICK_TOLERANCE
+    if units.max(initial=0.0) * TICK_TOLERANCE > _MOST_SLACK:
+        np.minimum(slack, np.maximum(_MOST_SLACK, units * _PRECISE), out=slack)
+    return slack
 
 
 def choose_levels(

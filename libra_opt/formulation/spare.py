@@ -10,6 +10,7 @@ from libra_opt.domain.ledger import CARD_MEMORY, Ledger
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.domain.queue_tree import idle_below
 from libra_opt.formulation.forest import Forest, plant
+from libra_opt.formulation.levels import tick_slack
 from libra_opt.formulation.tables import Tables
 
 __all__ = ["share_spare"]
@@ -67,7 +68,7 @@ def _caps(ledger: Ledger, tables: Tables, stage: _Indices, r: int) -> _Ints:
     demand, unit = tables.demand[stage[free], r], tables.unit[stage[free], r]
     highest = np.array([max(ledger.intensity[s], default=1.0) for s in tables.stage[stage[free]].tolist()])
     units = np.minimum(demand * highest / unit, 4e18 / unit)
-    caps[free] = np.ceil(units - 1e-9 * np.maximum(1.0, units)).astype(np.int64) * unit
+    caps[free] = np.ceil(units - tick_slack(units)).astype(np.int64) * unit
     return np.asarray(caps)
 
 
