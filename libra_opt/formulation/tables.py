@@ -98,7 +98,7 @@ class Tables:
     protected: _Flags
     capacity: _Ints
     ceiling: _Ints
-    card_ratio: _Floats
+    card_ratio: _Ints
     compressible: _Flags
     costly: _Flags
     is_demanded: _Flags
@@ -151,7 +151,7 @@ def tabulate(ledger: Ledger) -> Tables:
         protected=np.array(ledger.protected, dtype=np.bool_)[order],
         capacity=_matrix(ledger.capacity, n),
         ceiling=_matrix([*ledger.ceiling, (UNLIMITED,) * n], n),
-        card_ratio=np.array([(1, 0) if pair is None else pair for pair in ledger.card_ratio], dtype=np.float64).reshape(-1, 2),
+        card_ratio=np.array([(1, 0) if pair is None else pair for pair in ledger.card_ratio], dtype=np.int64).reshape(-1, 2),
         compressible=np.array([resource.compressible for resource in ledger.resources], dtype=np.bool_),
         costly=np.array([resource.costly for resource in ledger.resources], dtype=np.bool_),
         is_demanded=np.asarray(demand.any(axis=0)),
