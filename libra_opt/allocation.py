@@ -80,7 +80,7 @@ def allocate(state: State) -> Plan:
             certificate=_certify(decoded, solution, state.options, ahead.horizon if ahead else None, priced.bound if priced else None),
             utilisation=decoded.utilisation,
             prices=shadow_prices(ledger, solution.program, solution.prices) if solution.prices else (),
-            forecast=describe(state, expected),
+            forecast=describe(state, expected, looks_ahead=ahead is not None),
             ahead=ahead.periods if ahead else (),
             warnings=(*ledger.warnings, *late, *([told] if told else []), *faults),
         )

@@ -60,7 +60,13 @@ class FileScheduler:
         """Return the cluster as it stands in the file; raises `UnavailableError` while the file is not there or not whole."""
         try:
             return Observed(state=self._read())
-        except (InputError, OSError) as error:
+        except FileNotFoundError as error:
+            where = str(self._cluster)
+            raise UnavailableError(f"there is no file {where!r}; write the state document that is the cluster there, or correct scheduler.cluster") from error
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise UnavailableError(f"{str(self._cluster)!r} cannot be read ({why}); correct it or scheduler.cluster") from error
+        except InputError as error:
             raise UnavailableError(str(error)) from error
 
     def commands(self, observed: Observed, plan: Plan) -> tuple[Command, ...]:

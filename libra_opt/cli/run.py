@@ -82,7 +82,10 @@ def _loop(controller: Controller, arguments: argparse.Namespace, seconds: float,
         n_unavailable = n_unavailable + 1 if turn.unavailable else 0
         if n_done == arguments.periods:
             return
-        stop.wait(wait_seconds(seconds, began, time.monotonic(), n_unavailable))
+        rest = wait_seconds(seconds, began, time.monotonic(), n_unavailable)
+        if turn.unavailable:
+            message(f"waiting for an answer, and asking again in {rest:.0f} s: {turn.unavailable}")
+        stop.wait(rest)
     message("stopped; every command that was begun is done")
 
 

@@ -87,6 +87,11 @@ def read_settings(text: bytes, source: str, kind: str | None = None) -> Settings
     told = _adapter_section(scheduler_adapter, kind, scheduler, ("scheduler",), faults)
     meters = {name: _adapter_section(meter_adapter, name, tables[name], (name,), faults) for name in METERS if name in tables}
     options = _section(Options, tables.get("options", {}), ("options",), faults)
+    faults += [
+        Fault(path_of(("queues", name, "name")), f"is {shown(table['name'])} in the section of {name!r}; leave it out")
+        for name, table in tables.get("queues", {}).items()
+        if isinstance(table, dict) and table.get("name", name) != name
+    ]
     queues = {name: _section(Queue, _named(table, "name", name), ("queues", name), faults) for name, table in tables.get("queues", {}).items()}
     jobs = {name: _job(name, table, faults) for name, table in tables.get("jobs", {}).items()}
     if faults or told is None or options is None:
@@ -103,15 +108,19 @@ def read_settings(text: bytes, source: str, kind: str | None = None) -> Settings
 
 def _tables(text: bytes, source: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text.decode())
+        return tomllib.loads(text.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(source, (Fault("", f"is not UTF-8 text (offset {error.start}); save it as UTF-8"),)) from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(source, (Fault("", f"is not TOML: {error}; correct it there"),)) from None
+    except RecursionError:
+        raise InputError(source, (Fault("", "nests tables or lists too deeply; no section needs more than a few levels"),)) from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise InputError(source, (Fault("", f"holds a number that cannot be read: {error}; write fewer digits"),)) from None
 
 
 def _kind(stated: object, asked: str | None) -> tuple[str | None, Fault | None]:
-    if stated is not None and stated not in SCHEDULERS:
+    if stated is not None and not (isinstance(stated, str) and stated in SCHEDULERS):
         return None, Fault("scheduler.kind", f"{shown(stated)} is not a scheduler; write one of {', '.join(SCHEDULERS)}")
     if stated is not None and asked is not None and stated != asked:
         return None, Fault("scheduler.kind", f"{shown(stated)} is not the scheduler {asked!r} of the command line; make them agree")

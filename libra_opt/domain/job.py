@@ -98,7 +98,8 @@ class StageFields(Numerous):
     pools
         Pools it may sit in, with its speed in each (R4); missing: any, at speed 1. A list of names means speed 1.
     curve
-        Points (share of demand, service) of a concave service curve of its own, from service 0..1 upward (R6); at most 1,000.
+        Points (share of demand, service) of a concave service curve of its own, from service 0..1 upward (R6); at most 1,000, and times the intensities at
+        most 10,000.
     profile
         A measured table in place of a demand and a curve, at most 1,000 entries (R15): only what an entry lists can be held, exactly, and served is the
         entry's rate as a share of the full one. What entries do not list follows `min_quota` and `need`. Beside it only these, `max_quota`, `unit` and
@@ -118,7 +119,7 @@ class StageFields(Numerous):
     demand_intensity: Annotated[tuple[Share, ...], Field(max_length=1000, fail_fast=True)] = ()
     need: Amounts | None = None
     pools: _Pools | None = None
-    curve: Annotated[tuple[tuple[Share, Annotated[float, Real(0, 1)]], ...], Field(max_length=1000, fail_fast=True)] | None = None
+    curve: Annotated[tuple[tuple[Share, Annotated[float, Real(0, 1, tiny=1e-9)]], ...], Field(max_length=1000, fail_fast=True)] | None = None
     profile: _Entries | None = None
     full_rate: Positive | None = None
     allocation: Allocation | None = None

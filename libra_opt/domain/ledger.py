@@ -33,6 +33,9 @@ CARDS, CARD_MEMORY = "gpu", "gpu_mem"
 Moment: TypeAlias = tuple[Vector, Vector, tuple[float, ...]]
 """Demand, need and intensities of a stage in one period."""
 
+_MOST_BENDS: Final = 10_000
+"""In so many places at most the service of a stage may bend: points of its curve times intensities of its demand."""
+
 _STAGE_FIELDS: Final = frozenset(StageFields.model_fields)
 
 
@@ -383,6 +386,9 @@ class _Entry:
             ledger.allowed.append(self._allowed(loc, tuple(ledger.pools[k] for k in sorted({entry.pool for entry in profile.entries}))))
         else:
             ledger.allowed.append(self.anywhere if stage.pools is None else self._allowed((*loc, "pools"), stage.pools))
+        if stage.curve is not None and len(stage.curve) * len(stage.demand_intensity) > _MOST_BENDS:
+            found = f"{len(stage.curve)} points times {len(stage.demand_intensity)} intensities"
+            self._fault((*loc, "curve"), f"{found} bend the service in more than {_MOST_BENDS:,} places; give fewer of either")
         ledger.intensity.append(stage.demand_intensity)
         ledger.curve.append(None if stage.curve is None else enter_curve(stage.curve, lambda message: self._fault((*loc, "curve"), message)))
 

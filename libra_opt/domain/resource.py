@@ -53,6 +53,8 @@ class Resource(Value):
         whole = -(-numerator // denominator) if round_up else numerator // denominator
         if whole >= LIMIT:
             raise ValueError(f"{written!r} is {whole} quanta of {self.quantum} {self.unit}, not below 2^63; write less or declare a coarser quantum")
+        if round_up and whole * self.step.numerator >= LIMIT * self.step.denominator:
+            raise ValueError(f"{written!r} rounds up to {whole} quanta of {self.quantum} {self.unit}, which is not below 2^63 any more; write less")
         return whole
 
     def ceiling(self, written: WrittenAmount) -> int:

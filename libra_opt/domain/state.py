@@ -14,6 +14,7 @@ from libra_opt.domain.job import Job
 from libra_opt.domain.ledger import Ledger, enter
 from libra_opt.domain.options import Options
 from libra_opt.domain.policy_needs import policy_needs
+from libra_opt.domain.quantity import LIMIT
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
 
 __all__ = ["STATE_FORMAT", "UNSURE", "About", "Period", "State"]
@@ -146,6 +147,9 @@ class State(Value):
         self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong, self.period.index)
         for loc, message in policy_needs(self.options, self.jobs):
             wrong.add(loc, message)
+        last = self.period.index + self.options.lookahead - 1
+        if last >= LIMIT:
+            wrong.add(("period", "index"), f"the last of {self.options.lookahead} periods from it on would be {last}, not below 2^63; number them from 0")
         if max(self._ledger.parent, default=-1) >= 0:
             if self.options.lookahead > 1:
                 wrong.add(("options", "lookahead"), "trees of queues are planned one period at a time by this version; leave lookahead out, or every parent")

@@ -13,13 +13,12 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.base import Flag, Name, NonNegative, Positive, Real, Seconds, Share, Value, WholeNumber
 from libra_opt.domain.cluster import Pool, Queue
-from libra_opt.domain.faults import Location
+from libra_opt.domain.faults import Location, location_of
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.job import PreemptionCost
 from libra_opt.domain.quantity import LIMIT, parse
-from libra_opt.domain.queue_tree import parents_of
 from libra_opt.domain.resource import DEFAULT_RESOURCES, Resource
-from libra_opt.domain.state import About
+from libra_opt.domain.state import About, State
 
 __all__ = ["WORKLOAD_FORMAT", "CapacityChange", "ObservationNoise", "Part", "Restart", "Step", "Workload", "WorkloadJob", "WorkloadStage"]
 
@@ -239,9 +238,7 @@ def _contradictions(workload: Workload) -> Iterator[tuple[Location, str]]:
     pools = {pool.name for pool in workload.pools}
     queues = {queue.name for queue in workload.queues}
     yield from _names(workload)
-    yield from _parents(workload)
-    for k, pool in enumerate(workload.pools):
-        yield from _amounts(("pools", k, "capacity"), pool.capacity, units)
+    yield from _cluster(workload)
     for c, change in enumerate(workload.changes):
         yield from _amounts(("changes", c, "capacity"), change.capacity, units)
         if change.pool not in pools:
@@ -253,21 +250,18 @@ def _contradictions(workload: Workload) -> Iterator[tuple[Location, str]]:
 
 
 def _names(workload: Workload) -> Iterator[tuple[Location, str]]:
-    for kind, names in (
-        ("resources", [resource.name for resource in workload.resources]),
-        ("pools", [pool.name for pool in workload.pools]),
-        ("queues", [queue.name for queue in workload.queues]),
-        ("jobs", [job.id for job in workload.jobs]),
-    ):
-        yield from _twice(kind, names)
-        if not names and kind != "queues":
+    yield from _twice("jobs", [job.id for job in workload.jobs])
+    for kind in ("pools", "jobs"):
+        if not getattr(workload, kind):
             yield (kind,), "has no entries, and a simulation needs at least one"
 
 
-def _parents(workload: Workload) -> Iterator[tuple[Location, str]]:
-    found: list[tuple[Location, str]] = []
-    parents_of(workload.queues, {queue.name: q for q, queue in enumerate(workload.queues)}, lambda loc, message, _: found.append((loc, message)))
-    yield from found
+def _cluster(workload: Workload) -> Iterator[tuple[Location, str]]:
+    """Yield what a state of this cluster would be refused for, as one is made of it in every period."""
+    try:
+        State(resources=workload.resources, pools=workload.pools, queues=workload.queues)
+    except ValidationError as error:
+        yield from ((location_of(each), each["msg"]) for each in error.errors(include_url=False))
 
 
 def _job(j: int, job: WorkloadJob, queues: set[str]) -> Iterator[tuple[Location, str]]:

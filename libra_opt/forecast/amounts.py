@@ -1,13 +1,15 @@
-"""Written amounts as arrays of whole quanta: every way of writing is converted once, measured numbers all at once."""
+"""Written amounts as arrays of quanta, whole or with their fraction: every way of writing is converted once, measured numbers all at once."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from operator import itemgetter
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from libra_opt.domain.quantity import WrittenAmount
+from libra_opt.domain.quantity import WrittenAmount, parse_ratio
 from libra_opt.domain.resource import Resource
 
 __all__ = ["UNKNOWN", "Reader", "column"]
@@ -58,6 +60,22 @@ class Reader(dict[WrittenAmount | None, int]):
         quanta[clear] = np.ceil(counts[clear]).astype(np.int64)
         quanta[~clear] = self._exactly(written[i] for i in np.flatnonzero(~clear).tolist())
         return quanta
+
+    def measure(self, written: list[WrittenAmount | None]) -> NDArray[np.float64]:
+        """Return each amount in quanta and parts of them, shape ``(len(written),)``; NaN where it is missing.
+
+        A stage that uses 1.03 cards uses neither one nor two.
+        """
+        try:
+            return np.array(written, dtype=np.float64) / float(self.resource.step)
+        except ValueError:
+            return np.fromiter(map(self._measured, written), dtype=np.float64)
+
+    def _measured(self, written: WrittenAmount | None) -> float:
+        if written is None:
+            return math.nan
+        numerator, denominator = parse_ratio(written, self.resource.unit)
+        return float(Fraction(numerator, denominator) / self.resource.step)
 
     def _exactly(self, written: Iterable[WrittenAmount | None]) -> NDArray[np.int64]:
         return np.fromiter(map(self.__getitem__, written), dtype=np.int64)

@@ -29,7 +29,10 @@ _AT_LIMIT: Final = 0.95
 _LIKE: Final = 1.05
 _LOOK_BACK: Final = 24
 _LONG_RUN: Final = 3
-"""A stage that was held back so many periods in a row is probed upward although it once used no more when it was free."""
+"""A stage that had no room for so many periods in a row is probed upward although it once used no more when it had; the longer the more often that was seen."""
+
+_ROOM: Final = 0.85
+"""Who used less than this share of its allocation had room. Between it and the limit an error of measurement looks like room, so it tells neither."""
 
 _ESTIMATED: Final = 64
 
@@ -62,8 +65,7 @@ def demand_of(observations: Observations, ceiling: NDArray[np.int64], per_thread
         Shape ``(n_resources,)``: quanta that one thread of the CPU queue waits for; 0 for other resources than cores.
     """
     compressible = observations.compressible
-    usage = np.ascontiguousarray(observations.quanta[:, :, compressible].transpose(0, 2, 1)).astype(np.float64)
-    usage[usage < 0] = np.nan
+    usage = np.ascontiguousarray(observations.used.transpose(0, 2, 1))
     signals = observations.signals
     demand = Demand(usage, np.zeros(usage.shape[:2]))
     if signals is None:
@@ -87,7 +89,8 @@ def _uncensored(
     """Return the demand, and that of the newest known period where it is above the usage and its phase goes on, else 0."""
     held = signals.held.transpose(0, 2, 1)
     censored = (held > 0) & (usage >= _AT_LIMIT * held)
-    estimate = _estimated(usage, censored, _signalled(signals, usage, held, censored, per_thread), signals.phase)
+    has_room = (usage < _ROOM * held) | (held < 0)
+    estimate = _estimated(usage, censored, has_room, _signalled(signals, usage, held, censored, per_thread), signals.phase)
     most = np.minimum(most[:, :, None], MOST_FACTOR * usage)
     estimate = np.where(np.isnan(estimate), np.nan, np.fmax(usage, np.minimum(estimate, most)))
     goes_on = ~((signals.progress >= 1) & (signals.phase.max(axis=1, keepdims=True) != signals.phase.min(axis=1, keepdims=True)))
@@ -118,7 +121,9 @@ def _signalled(
     return np.fmax(queued, np.where(called > usage, called, np.nan))
 
 
-def _estimated(usage: NDArray[np.float64], censored: NDArray[np.bool_], signalled: NDArray[np.float64], phase: NDArray[np.int64]) -> NDArray[np.float64]:
+def _estimated(
+    usage: NDArray[np.float64], censored: NDArray[np.bool_], has_room: NDArray[np.bool_], signalled: NDArray[np.float64], phase: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Return the demand in the latest periods; a value further back that was held back tells too little, and is left out."""
     estimate = usage.copy()
     first = max(usage.shape[2] - _ESTIMATED, 0)
@@ -126,19 +131,24 @@ def _estimated(usage: NDArray[np.float64], censored: NDArray[np.bool_], signalle
     measured_lately = ~np.isnan(usage[:, :, latest]).all(axis=2, keepdims=True)
     estimate[:, :, :first] = np.where(censored[:, :, :first] & measured_lately, np.nan, usage[:, :, :first])
     used, held_back, told = usage[:, :, latest], censored[:, :, latest], signalled[:, :, latest]
-    above, n_above, n_like = _free_neighbours(used, held_back, phase[:, latest])
-    seen_free = (n_like > 0) & (_run(held_back) < _LONG_RUN)
-    known = np.where(n_above > 0, above / np.maximum(n_above, 1), np.where(seen_free, used, PROBE * used))
+    above, n_above, n_like = _free_neighbours(used, has_room[:, :, latest], phase[:, latest])
+    seen_free = _run(~has_room[:, :, latest]) < _LONG_RUN * n_like
+    known = np.where(n_above > 0, (above + (n_like - n_above) * used) / np.maximum(n_like, 1), np.where(seen_free, used, PROBE * used))
     estimate[:, :, latest] = np.where(np.isnan(told), np.where(held_back, known, used), np.fmax(used, told))
     return estimate
 
 
 def _free_neighbours(
-    usage: NDArray[np.float64], censored: NDArray[np.bool_], phase: NDArray[np.int64]
+    usage: NDArray[np.float64], has_room: NDArray[np.bool_], phase: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float32]]:
-    """Return the sum and the number of the latest free values clearly above each, and how many are like it or above; of the same stage of the step."""
+    """Return the sum and the number of the latest values with room clearly above each, and how many are like it or above; of the same stage of the step.
+
+    The period in which a stage of the step began is partly another's and does not count.
+    """
     used = usage.astype(np.float32)
-    is_free = ~censored & ~np.isnan(used)
+    begins = np.zeros(phase.shape, dtype=np.bool_)
+    begins[:, 1:] = (phase[:, 1:] != phase[:, :-1]) & (phase[:, 1:] >= 0) & (phase[:, :-1] >= 0)
+    is_free = has_room & ~np.isnan(used) & ~begins[:, None, :]
     free, amount = np.where(is_free, used, np.float32(np.nan)), np.where(is_free, used, np.float32(0))
     total, n_above, n_like = (np.zeros(usage.shape, dtype=np.float32) for _ in range(3))
     like, most = used / np.float32(_LIKE), used * np.float32(_LIKE)
@@ -156,10 +166,10 @@ def _free_neighbours(
     return total.astype(np.float64), n_above, n_like
 
 
-def _run(held_back: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return for how many periods in a row, up to each, usage was held back, shape of `held_back`."""
-    period = np.arange(1, held_back.shape[2] + 1)
-    run: NDArray[np.int64] = period - np.maximum.accumulate(np.where(held_back, 0, period), axis=2)
+def _run(without_room: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return for how many periods in a row, up to each, there was no room, shape of `without_room`."""
+    period = np.arange(1, without_room.shape[2] + 1)
+    run: NDArray[np.int64] = period - np.maximum.accumulate(np.where(without_room, 0, period), axis=2)
     return run
 
 

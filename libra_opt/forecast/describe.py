@@ -20,8 +20,8 @@ from libra_opt.forecast.observations import Observations
 __all__ = ["describe", "describe_block"]
 
 
-def describe(state: State, forecast: Forecast) -> tuple[Forecasted, ...]:
-    """Return the plan's section on what was forecast.
+def describe(state: State, forecast: Forecast, *, looks_ahead: bool = True) -> tuple[Forecasted, ...]:
+    """Return the plan's section on what was forecast, of later periods where the plan looks ahead.
 
     Amounts parse back to the quanta of the forecast; `demand` names the compressible resources and `need` the others.
     """
@@ -46,7 +46,10 @@ def describe(state: State, forecast: Forecast) -> tuple[Forecasted, ...]:
             demand_intensity=expected[s].intensity,
             need=amounts(expected[s].need, compressible=False),
             why=expected[s].why,
-            ahead=tuple(ForecastedAhead(demand=amounts(demand, compressible=True), demand_intensity=factors) for demand, factors in expected[s].ahead),
+            ahead=tuple(
+                ForecastedAhead(demand=amounts(demand, compressible=True), demand_intensity=factors)
+                for demand, factors in (expected[s].ahead if looks_ahead else ())
+            ),
         )
         for job, rows in zip(state.jobs, state.ledger.stage_of, strict=True)
         if any(s in expected for s in rows)

@@ -77,17 +77,27 @@ class Observations:
         Shape ``(n_resources,)``.
     signals
         What else was observed; None where it was usage alone.
+    measured
+        Shape ``(n_stages, n_periods, n_compressible)``, float64: the usage of compressible resources with its fraction of a quantum, NaN where `quanta` is
+        `UNKNOWN`; None: it is whole.
     """
 
     stages: tuple[int, ...]
     quanta: NDArray[np.int64]
     compressible: NDArray[np.bool_]
     signals: Signals | None = None
+    measured: NDArray[np.float64] | None = None
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Shape of `quanta`: where something was measured."""
         return np.not_equal(self.quanta, UNKNOWN)
+
+    @property
+    def used(self) -> NDArray[np.float64]:
+        """Return the usage of compressible resources, shape ``(n_stages, n_periods, n_compressible)``; NaN where it was not measured."""
+        quanta = self.quanta[:, :, self.compressible]
+        return np.where(quanta == UNKNOWN, np.nan, quanta if self.measured is None else self.measured)
 
     def last(self) -> NDArray[np.int64]:
         """Return the last known quanta, shape ``(n_stages, n_resources)``; 0 where nothing was ever measured."""
@@ -112,7 +122,7 @@ def observe(histories: Sequence[History], resources: Sequence[Resource], planned
     explained = {i: _aged(history, planned) for i, history in enumerate(histories) if any(isinstance(sample, Observation) for sample in history)}
     lengths = {i: len(history) for i, history in enumerate(histories) if i not in explained}
     for stages in _blocks(lengths, len(resources)):
-        yield Observations(stages, _aligned([histories[i] for i in stages], readers), compressible)
+        yield Observations(stages, *_aligned([histories[i] for i in stages], readers, compressible))
     lengths = {i: 1 + max(age for age, _ in aged) for i, aged in explained.items()}
     for stages in _blocks(lengths, len(resources)):
         yield _explained(stages, [explained[i] for i in stages], readers, compressible)
@@ -142,16 +152,23 @@ def _blocks(lengths: Mapping[int, int], n_resources: int) -> Iterator[tuple[int,
         yield tuple(block)
 
 
-def _aligned(histories: Sequence[History], readers: Sequence[Reader]) -> NDArray[np.int64]:
+def _aligned(
+    histories: Sequence[History], readers: Sequence[Reader], compressible: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], None, NDArray[np.float64]]:
+    """Return the fields of `Observations` from `quanta` on."""
     lengths = np.array([len(history) for history in histories], dtype=np.int64)
     n_periods = max(1, int(lengths.max(initial=0)))
     given = np.arange(n_periods) >= n_periods - lengths[:, None]
     quanta = np.full((len(histories), n_periods, len(readers)), UNKNOWN, dtype=np.int64)
+    measured = np.full((len(histories), n_periods, len(readers)), np.nan)
     samples = [sample for history in histories for sample in history if not isinstance(sample, Observation)]
     for r, reader in enumerate(readers):
-        quanta[:, :, r][given] = reader.read(column(samples, reader.resource.name))
+        written = column(samples, reader.resource.name)
+        quanta[:, :, r][given] = reader.read(written)
+        if compressible[r]:
+            measured[:, :, r][given] = reader.measure(written)
     quanta.flags.writeable = False
-    return quanta
+    return quanta, compressible, None, measured[:, :, compressible]
 
 
 def _explained(stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence[Reader], compressible: NDArray[np.bool_]) -> Observations:
@@ -160,10 +177,14 @@ def _explained(stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence
     row, period = np.repeat(np.arange(len(aged)), [len(history) for history in aged]), int(ages.max()) - ages
     shape = len(aged), int(ages.max()) + 1
     quanta, held = (np.full((*shape, len(readers)), UNKNOWN, dtype=np.int64) for _ in range(2))
+    fractional = np.full((*shape, len(readers)), np.nan)
     for r, reader in enumerate(readers):
         name = reader.resource.name
-        measured = reader.read(column([sample.usage for sample in samples], name))
-        if not compressible[r]:
+        written = column([sample.usage for sample in samples], name)
+        measured = reader.read(written)
+        if compressible[r]:
+            fractional[row, period, r] = reader.measure(written)
+        else:
             measured = np.maximum(measured, reader.read(column([sample.watermark for sample in samples], name)))
         quanta[row, period, r] = measured
         held[row, period, r] = reader.read([None if sample.allocation is None else sample.allocation.get(name, 0) for sample in samples])
@@ -192,7 +213,7 @@ def _explained(stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence
     untold = signals.waited & ~_went_on(signals)
     quanta[untold[:, :, None] & (compressible | (quanta == 0))] = UNKNOWN
     quanta.flags.writeable = False
-    return Observations(stages, quanta, compressible, signals)
+    return Observations(stages, quanta, compressible, signals, fractional[:, :, compressible])
 
 
 def _went_on(signals: Signals) -> NDArray[np.bool_]:

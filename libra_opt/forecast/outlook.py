@@ -21,6 +21,9 @@ _DECIMALS: Final = 3
 _SLACK: Final = 1e-3
 """Demand is rounded up to whole quanta, but not for a thousandth of one."""
 
+_MOST_CUT: Final = 0.1
+"""Nor for a share that is within its own scatter, at most a tenth: one card that is measured with an error is not two; the intensities tell the rest."""
+
 _LOOKING_INTO_STEPS: Final = ("auto", "own_step")
 _KNOWING: Final = ("own_step", "seasonal_naive")
 _CERTAIN: Final = 0.03
@@ -71,7 +74,9 @@ class Quantiles:
 def _planned(observations: Observations, quantiles: NDArray[np.float64], last: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return demand and intensities of one period from its predicted quantiles."""
     n_stages, n_resources = len(observations.quanta), int(observations.compressible.sum())
-    quanta = whole(np.maximum(quantiles[:, _MIDDLE], quantiles[:, -1] / LARGEST_RATIO), last)
+    middle = np.maximum(quantiles[:, _MIDDLE], quantiles[:, -1] / LARGEST_RATIO)
+    scatter = (quantiles[:, -1] - quantiles[:, 0]) / np.where(middle > 0, middle, 1)
+    quanta = whole(middle, last, np.clip(scatter, 0, _MOST_CUT))
     whole_demand = np.zeros((n_stages, len(observations.compressible)), dtype=np.int64)
     whole_demand[:, observations.compressible] = quanta.reshape(n_stages, n_resources)
     ratios = np.minimum(quantiles / np.maximum(quanta, 1)[:, None], LARGEST_RATIO).reshape(n_stages, n_resources, len(PROBABILITIES))
@@ -85,9 +90,15 @@ def _expects_change(methods: tuple[str, ...]) -> NDArray[np.bool_]:
     return np.isin(np.array(methods, dtype=np.str_), _KNOWING)
 
 
-def whole(amounts: NDArray[np.float64], last: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Round amounts in quanta up; what is as good as the last value is that, with every digit."""
-    rounded = np.ceil(np.minimum(amounts * (1 - _CLOSE) - _SLACK, _LARGEST)).astype(np.int64)
+def whole(amounts: NDArray[np.float64], last: NDArray[np.int64], slack: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Round amounts in quanta up, but to what is nearer where that is no more than the share `slack` below.
+
+    What is as good as the last value is that, with every digit.
+    """
+    wanted = np.minimum(amounts * (1 - _CLOSE) - _SLACK, _LARGEST)
+    below = np.floor(wanted)
+    is_nearer = (below >= 1) & (wanted <= below * (1 + slack)) & (wanted < below + 0.5)
+    rounded = np.where(is_nearer, below, np.ceil(wanted)).astype(np.int64)
     return np.where(np.abs(amounts - last) <= _CLOSE * last, last, np.maximum(rounded, 0))
 
 

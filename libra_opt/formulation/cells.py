@@ -10,18 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from libra_opt.formulation.curves import ServiceCurves
-from libra_opt.formulation.levels import SERVICE_TOLERANCE, TICK_TOLERANCE, Grid
+from libra_opt.formulation.levels import SERVICE_TOLERANCE, Grid, tick_slack
 from libra_opt.formulation.runs import ramp
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.ways import Ways, cards_for
 
 __all__ = ["Cells", "fill_levels", "least_amounts"]
-
-_NOTHING = 1e-15
-"""What a level uses at most, in units, where it uses nothing; anything above takes a whole unit, however little it is."""
-
-_MOST_SLACK, _PRECISE = 1e-3, 3e11
-"""Below so many units a need is known to better than this part of one; a relative tolerance alone would forgive whole units from a thousand million on."""
 
 _BEYOND = 4.0e18
 _BLOCK = 50_000
@@ -105,7 +99,8 @@ def _serves(tables: Tables, serves: _Floats, job: _Indices, service: _Floats) ->
     An entry that serves more is left to higher levels where the job has no other stage that could hold it back.
     """
     is_alone = np.diff(tables.first_stage)[job] == 1
-    return np.asarray((serves >= service - SERVICE_TOLERANCE) & ((serves <= service + SERVICE_TOLERANCE) | ~is_alone | np.isinf(serves)))
+    below, above = service * (1 - SERVICE_TOLERANCE), service * (1 + SERVICE_TOLERANCE)
+    return np.asarray((serves >= below) & ((serves <= above) | ~is_alone | np.isinf(serves)))
 
 
 def _surely(tables: Tables, ways: Ways, way: _Indices, amount: _Ints, used: _Floats, is_ticked: _Flags, is_inside: _Flags) -> _Floats:
@@ -145,12 +140,9 @@ def _rounded_up(tables: Tables, ways: Ways, way: _Indices, pace: _Floats) -> tup
 
 def _whole_units(units: _Floats, most: _Floats | float) -> _Ints:
     """Return needs rounded up to whole units, up to `most` of them."""
-    slack = np.maximum(1.0, units)
-    slack *= TICK_TOLERANCE
-    if units.max(initial=0.0) * TICK_TOLERANCE > _MOST_SLACK:
-        np.minimum(slack, _MOST_SLACK, out=slack, where=units < _PRECISE)
+    slack = tick_slack(units)
     whole = np.ceil(np.subtract(units, slack, out=slack), out=slack)
-    np.maximum(whole, units > _NOTHING, out=whole)
+    np.maximum(whole, units > 0, out=whole)
     np.minimum(whole, most, out=whole)
     return whole.astype(np.int64)
 

@@ -17,6 +17,12 @@ from libra_opt.formulation.tables import Tables
 
 __all__ = ["ServiceCurves", "service_curves"]
 
+_AT_ONCE = 1_000
+"""The mean service is worked out for so many levels at once."""
+
+_SAME = 1 + 1e-15
+"""Services within this ratio differ by rounding alone."""
+
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
@@ -45,17 +51,22 @@ class ServiceCurves:
 
     def pace(self, stage: _Indices, service: _Floats) -> _Floats:
         """Return the least level at which each stage has each service, both of shape ``(n,)``; above its peak, the top."""
+        least = self.service[:, 0]
+        if least.any():  # what is above it by rounding alone needs no level; what is above 0 is so in earnest
+            service = np.where(service <= least[stage] * _SAME, least[stage], service)
         return _interpolate(self.service, self.level, self.peak, stage, service)
 
 
 def service_curves(ledger: Ledger, tables: Tables) -> ServiceCurves:
     """Return the service curves of all stages, in canonical order."""
     kinds: dict[tuple[tuple[float, ...], Sequence[tuple[object, object]] | None, bool], int] = {}
-    wanted = np.asarray(tables.demand.any(axis=1)).tolist()
-    kind = np.array(
-        [kinds.setdefault((ledger.intensity[s], ledger.curve[s], has_demand), len(kinds)) for s, has_demand in zip(tables.stage.tolist(), wanted, strict=True)],
-        dtype=np.intp,
-    )
+    wanted = np.asarray(tables.demand.any(axis=1))
+    if len(wanted) and wanted.all() and not any(ledger.intensity) and not any(ledger.curve):
+        kinds[(), None, True] = 0
+        kind = np.zeros(len(wanted), dtype=np.intp)
+    else:
+        rows = zip(tables.stage.tolist(), wanted.tolist(), strict=True)
+        kind = np.array([kinds.setdefault((ledger.intensity[s], ledger.curve[s], demands), len(kinds)) for s, demands in rows], dtype=np.intp)
     points = [_breakpoints(*key) for key in kinds]
     width = max((len(levels) for levels, _ in points), default=1)
     level, service = np.full((width, len(points)), np.inf), np.full((width, len(points)), np.inf)
@@ -76,13 +87,18 @@ def _breakpoints(intensity: tuple[float, ...], curve: Sequence[tuple[object, obj
     if not has_demand or not any(factors) or services[-1] == services[0]:
         return (0.0,), (services[-1],)
     levels = sorted({0.0} | {factor * share for factor in factors for share in shares if factor > 0})
-    height = [_mean_service(level, factors, shares, services) for level in levels]
+    height = [service for begin in range(0, len(levels), _AT_ONCE) for service in _mean_services(levels[begin : begin + _AT_ONCE], factors, shares, services)]
     peak = next(i for i, value in enumerate(height) if value >= height[-1] * (1 - 1e-15))
     return tuple(levels[: peak + 1]), tuple(height[: peak + 1])
 
 
-def _mean_service(level: float, factors: Sequence[float], shares: Sequence[float], services: Sequence[float]) -> float:
-    return float(np.mean([np.interp(level / factor, shares, services) if factor > 0 else services[-1] for factor in factors]))
+def _mean_services(levels: Sequence[float], factors: Sequence[float], shares: Sequence[float], services: Sequence[float]) -> list[float]:
+    by_factor = np.full((len(levels), len(factors)), services[-1])
+    for i, factor in enumerate(factors):
+        if factor > 0:
+            by_factor[:, i] = np.interp(np.divide(levels, factor), shares, services)
+    means: list[float] = by_factor.mean(axis=1).tolist()
+    return means
 
 
 def _interpolate(known: _Floats, wanted: _Floats, limit: _Floats, row: _Indices, value: _Floats) -> _Floats:

@@ -9,10 +9,11 @@ import numpy.typing as npt
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Action, PlannedJob, PlannedStage
 from libra_opt.domain.state import State
-from libra_opt.domain.trusted import trusted
+from libra_opt.domain.trusted import maker
 from libra_opt.formulation.bundles import SERVICE_TOLERANCE, least_amounts
 from libra_opt.formulation.program import Choice, Program, Score
 from libra_opt.formulation.reasons import explain
+from libra_opt.formulation.settle import settled
 from libra_opt.formulation.spare import share_spare
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.wanted import Valued
@@ -55,26 +56,28 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice, value
     cells = choice[choice >= 0]
     way = program.bundles.way[cells]
     stage, pool = program.ways.stage[way], program.ways.pool[way]
-    amount = program.bundles.amount[cells]
+    amount, charge_ms = program.bundles.amount[cells], program.cell_ms[cells]
+    runs = program.runs(choice)
+    amount, charge_ms = settled(ledger, program, way, amount, _service(program, runs, way, amount), charge_ms)
+    least = amount
     if state.options.spare:
         amount = share_spare(ledger, tables, stage, pool, amount)
-    runs = program.runs(choice)
     service = _service(program, runs, way, amount)
     actions = _actions(tables, runs, stage, pool, amount)
     written = Written(ledger.resources)
     reasons = explain(ledger, program, choice, actions, service, written, valued)
-    order = program.job_order.tolist()
+    order, stage_made, job_made = program.job_order.tolist(), maker(PlannedStage), maker(PlannedJob)
     names = chain.from_iterable(state.jobs[order[j]].stage_names for j in np.flatnonzero(runs).tolist())
     placed = [
-        trusted(PlannedStage, {"name": name, "pool": ledger.pools[k], "resources": resources})
+        stage_made({"name": name, "pool": ledger.pools[k], "resources": resources})
         for name, k, resources in zip(names, pool.tolist(), written.rows(amount), strict=True)
     ]
     first = np.append(0, np.cumsum(np.where(runs, np.diff(program.first_stage), 0))).tolist()
     jobs = [
-        trusted(PlannedJob, {"id": ledger.jobs[j], "action": action, "service": share, "stages": tuple(placed[begin:end]), "reason": reason})
+        job_made({"id": ledger.jobs[j], "action": action, "service": share, "stages": tuple(placed[begin:end]), "reason": reason})
         for j, action, share, (begin, end), reason in zip(order, actions, service.tolist(), pairwise(first), reasons, strict=True)
     ]
-    score = _score(program, choice, service, way)
+    score = _score(program, choice, service, way, least, charge_ms)
     return Decoded(tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist())), score, service, _utilisation(ledger, pool, amount))
 
 
@@ -122,21 +125,23 @@ def _actions(tables: Tables, runs: _Flags, stage: _Indices, pool: _Indices, amou
     return [done[code] for code in codes.tolist()]
 
 
-def _score(program: Program, choice: Choice, service: _Floats, way: _Indices) -> Score:
-    """Return the tiers at the final services; the spare itself does not count towards guarantees."""
+def _score(program: Program, choice: Choice, service: _Floats, way: _Indices, amount: _Ints, charge_ms: _Floats) -> Score:
+    """Return the tiers at the final services, given amounts before the spare, which does not count towards guarantees, and charges."""
     plain = program.score(choice)
     runs, cells = program.runs(choice), choice[choice >= 0]
     value = float((program.utility.at(np.arange(program.n_jobs), service) - np.where(runs, 0.0, program.wait_ms) * program.per_ms).sum())
-    value -= float((program.per_ms[program.cell_job[cells]] * program.cell_ms[cells]).sum())
+    value -= float((program.per_ms[program.cell_job[cells]] * charge_ms).sum())
+    ms = float(charge_ms.sum() + program.wait_ms[~runs].sum())
+    over = max(0.0, ms - program.shared.budget_ms) / 1000
     shortfall = plain.shortfall
-    if shortfall > 0:
+    if shortfall > 0 or not program.is_exact or not np.array_equal(amount, program.bundles.amount[cells]):
         owner = program.cell_job[cells]
         least = least_amounts(program.tables, program.ways, way, program.curves.pace(program.ways.stage[way], service[owner]))
-        used = np.zeros_like(program.shared.floor)
-        np.add.at(used, program.queue[owner], np.maximum(least, program.bundles.amount[cells]) / program.scale)
-        used = program.shared.forest.gathered(used)
-        shortfall = float((np.maximum(0.0, program.shared.floor - used) / program.shared.nominal).sum())
-    return replace(plain, shortfall=shortfall, value=value, unevenness=float((program.worth * service**2).sum()))
+        used = np.zeros_like(program.limits.floor)
+        np.add.at(used, program.queue[owner], np.maximum(least, amount))
+        used = program.limits.forest.gathered(used)
+        shortfall = float((np.maximum(0.0, program.limits.floor - used) / program.limits.nominal).sum())
+    return replace(plain, over_seconds=over, shortfall=shortfall, value=value, unevenness=float((program.worth * service**2).sum()))
 
 
 def _utilisation(ledger: Ledger, pool: _Indices, amount: _Ints) -> dict[str, dict[str, float]]:

@@ -10,13 +10,19 @@ from libra_opt.formulation.runs import ramp
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.ways import Ways
 
-__all__ = ["SERVICE_TOLERANCE", "TICK_TOLERANCE", "Grid", "Window", "choose_levels"]
+__all__ = ["SAME", "SERVICE_TOLERANCE", "TICK_TOLERANCE", "Grid", "Window", "choose_levels", "tick_slack"]
 
 SERVICE_TOLERANCE = 1e-12
-"""Two services of a job that differ by less are one level."""
+"""Two services of a job that differ by less, as a share of them, are one level: where demand is 2^60 quanta, one card more serves 1e-18 more."""
+
+SAME = 1 + 1e-15
+"""Services within this ratio differ by rounding alone."""
 
 TICK_TOLERANCE = 1e-9
 """How far, relatively, a need may stick out above a whole unit before the next unit is taken."""
+
+_MOST_SLACK, _PRECISE = 1e-3, 1e-12
+"""A need is known to better than this part of a unit or, where that is more, this part of itself: `TICK_TOLERANCE` alone would forgive whole units."""
 
 _MOST_COSTLY_TICKS = 128
 _Floats = npt.NDArray[np.float64]
@@ -65,6 +71,15 @@ class Grid:
     is_ticked: _Flags
     is_whole: bool
     is_complete: bool
+
+
+def tick_slack(units: _Floats) -> _Floats:
+    """Return how far needs, in units, may stick out above a whole unit before the next one is taken, shape of `units`."""
+    slack = np.maximum(1.0, units)
+    slack *= TICK_TOLERANCE
+    if units.max(initial=0.0) * TICK_TOLERANCE > _MOST_SLACK:
+        np.minimum(slack, np.maximum(_MOST_SLACK, units * _PRECISE), out=slack)
+    return slack
 
 
 def choose_levels(
@@ -179,12 +194,17 @@ def _range(tables: Tables, ways: Ways, low: _Floats, high: _Floats) -> tuple[_Fl
 
 
 def _distinct(job: _Indices, service: _Floats, least: _Floats, most: _Floats) -> tuple[_Indices, _Floats]:
-    """Return levels within their job's range, sorted, each once."""
-    inside = (service >= least[job] - SERVICE_TOLERANCE) & (service <= most[job])
+    """Return levels within their job's range, sorted, each once; the least of a job, at which it fits wherever it fits at all, always is one."""
+    inside = (service >= least[job] * (1 - SERVICE_TOLERANCE)) & (service <= most[job])
     job, service = job[inside], service[inside]
     order = np.lexsort((service, job))
     job, service = job[order], service[order]
     if len(job):
-        last_of_run = np.append((job[1:] != job[:-1]) | (service[1:] - service[:-1] > SERVICE_TOLERANCE), True)
-        job, service = job[last_of_run], service[last_of_run]
+        is_new = job[1:] != job[:-1]
+        stays = np.append(is_new | (service[1:] - service[:-1] > SERVICE_TOLERANCE * service[1:]), True)
+        begins = np.flatnonzero(np.append(True, is_new))
+        last = np.flatnonzero(stays)
+        of_first = last[np.searchsorted(last, begins)]
+        stays[begins[service[of_first] > service[begins] * SAME]] = True
+        job, service = job[stays], service[stays]
     return job, service

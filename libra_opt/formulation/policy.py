@@ -3,12 +3,12 @@
 A policy is a small pure function from state to one number per job; the rules stay the same. The first is weighted throughput.
 """
 
+from operator import attrgetter
+
 import numpy as np
 import numpy.typing as npt
 
-from libra_opt.domain.job import Job
 from libra_opt.domain.ledger import CARDS, Ledger
-from libra_opt.domain.options import Options
 from libra_opt.domain.state import State
 from libra_opt.formulation.tables import Tables
 
@@ -42,16 +42,17 @@ def weighted_throughput(state: State, ledger: Ledger, tables: Tables) -> _Floats
 
 def work(state: State, ledger: Ledger, tables: Tables) -> _Floats:
     """Return the work in one fully served period of every job, its rate or what its demand counts for, in canonical order, shape ``(n_jobs,)``."""
-    rates = [_rate(job, state.options, state.period.seconds) for job in state.jobs]
-    rate = np.array([np.nan if stated is None else stated for stated in rates], dtype=np.float64)[tables.job_order]
+    rate = _rates(state)[tables.job_order]
     return np.where(np.isnan(rate), _work(ledger, tables), rate)
 
 
-def _rate(job: Job, options: Options, period_seconds: float) -> float | None:
-    if options.throughput == "jobs":
-        return period_seconds / job.remaining if job.remaining else None
-    per_second: float | None = getattr(job.rates, options.throughput)
-    return None if per_second is None else per_second * period_seconds
+def _rates(state: State) -> _Floats:
+    """Return the work per period that every job states, in the order of the state; NaN where it states none."""
+    seconds, throughput = state.period.seconds, state.options.throughput
+    if throughput == "jobs":
+        return np.array([seconds / job.remaining if job.remaining else np.nan for job in state.jobs], dtype=np.float64)
+    stated = map(attrgetter(f"rates.{throughput}"), state.jobs)
+    return np.array([np.nan if each is None else each for each in stated], dtype=np.float64) * seconds
 
 
 def _work(ledger: Ledger, tables: Tables) -> _Floats:

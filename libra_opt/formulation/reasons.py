@@ -13,7 +13,7 @@ import numpy.typing as npt
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.plan import Action, Binding, Reason
 from libra_opt.domain.queue_tree import way_up
-from libra_opt.domain.trusted import trusted
+from libra_opt.domain.trusted import maker
 from libra_opt.formulation import kueue
 from libra_opt.formulation.limits import is_kept_back, own_limits
 from libra_opt.formulation.program import Choice, Program, Usage
@@ -114,19 +114,19 @@ def _reasons(told: Sequence[_Told], wished: Wishes | None) -> list[Reason]:
     shared: dict[tuple[str, str | None, _Binds | None], Reason] = {}
     none = (None, None, None)
     wants: list[tuple[float | None, float | None, float | None]] = [none] * len(told)
+    bound, made = maker(Binding), maker(Reason)
     if wished is not None:
         wanted = zip(wished.service.tolist(), wished.value.tolist(), wished.price.tolist(), strict=True)
         for job, one in zip(wished.job.tolist(), wanted, strict=True):
             wants[job] = one
     reasons = []
     for (code, message, word, binds), want in zip(told, wants, strict=True):
-        key = (message, word, binds)
-        reason = shared.get(key) if want is none else None
+        reason = shared.get((message, word, binds)) if want is none else None
         if reason is None:
             binding = known.get(binds)
             if binding is None and binds is not None:
                 rule, pool, queue, resource = binds
-                binding = known[binds] = trusted(Binding, {"rule": rule, "pool": pool, "queue": queue, "resource": resource})
+                binding = known[binds] = bound({"rule": rule, "pool": pool, "queue": queue, "resource": resource})
             fields = {
                 "code": code,
                 "message": message,
@@ -136,9 +136,9 @@ def _reasons(told: Sequence[_Told], wished: Wishes | None) -> list[Reason]:
                 "wanted_value": want[1],
                 "wanted_price": want[2],
             }
-            reason = trusted(Reason, fields)
+            reason = made(fields)
             if want is none:
-                shared[key] = reason
+                shared[message, word, binds] = reason
         reasons.append(reason)
     return reasons
 
@@ -257,9 +257,10 @@ def _crowded_out(outcome: _Outcome, jobs: _Indices) -> Iterator[_Told]:
     protected = (program.lost[jobs] > 0).tolist()
     of_queue, of_ceiling, pools = queue.tolist(), above.tolist(), ledger.pools
     capped, is_kept = np.asarray(over.any(axis=1)).tolist(), np.asarray(kept_back.any(axis=1)).tolist()
-    names_of = [resource.name for resource in ledger.resources]
+    names_of, actions = [resource.name for resource in ledger.resources], outcome.actions
     for i, (job, is_protected, lacking, k) in enumerate(zip(jobs.tolist(), protected, pieces, pool[cell].tolist(), strict=True)):
-        did, is_evicted = _refused(outcome.actions[job], is_protected=is_protected), outcome.actions[job] == "evict"
+        is_evicted = actions[job] == "evict"
+        did = _refused(actions[job], is_protected=is_protected) if is_evicted or is_protected else "waits"
         if lacking:
             code = "shed" if is_protected else "evicted" if is_evicted else "no_room"
             resource = names_of[scarcest[i]]

@@ -16,6 +16,7 @@ from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.formulation.curves import ServiceCurves
 from libra_opt.formulation.forest import Forest, plant
+from libra_opt.formulation.levels import tick_slack
 from libra_opt.formulation.tables import Tables
 from libra_opt.formulation.ways import Ways
 
@@ -165,7 +166,8 @@ def _guarantee_floors(ledger: Ledger, tables: Tables, curves: ServiceCurves, way
     used = np.where(tables.demand > 0, used, tables.wish)
     wanted = np.maximum(np.maximum(tables.lo, tables.need), used)
     units = wanted / tables.unit
-    ask = np.minimum(tables.hi.astype(np.float64), np.ceil(units - 1e-9 * np.maximum(1.0, units)) * tables.unit)
+    whole = np.maximum(np.ceil(units - tick_slack(units)), units > 0)  # however little is wanted, a unit is
+    ask = np.minimum(tables.hi.astype(np.float64), whole * tables.unit)
     queue = tables.queue[tables.stage_job]
     is_stuck = np.ones(len(tables.stage), dtype=np.bool_)
     is_stuck[ways.stage] = False

@@ -10,6 +10,7 @@ from libra_opt.domain.ledger import CARD_MEMORY, Ledger
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.domain.queue_tree import idle_below
 from libra_opt.formulation.forest import Forest, plant
+from libra_opt.formulation.levels import tick_slack
 from libra_opt.formulation.tables import Tables
 
 __all__ = ["share_spare"]
@@ -17,6 +18,9 @@ __all__ = ["share_spare"]
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
+
+_SAFE = 4e18
+"""Sums below are exact in 64 bits."""
 
 _HALVINGS = 32
 """How often the share that reserves leave of the spare is halved in looking for it."""
@@ -64,7 +68,7 @@ def _caps(ledger: Ledger, tables: Tables, stage: _Indices, r: int) -> _Ints:
     demand, unit = tables.demand[stage[free], r], tables.unit[stage[free], r]
     highest = np.array([max(ledger.intensity[s], default=1.0) for s in tables.stage[stage[free]].tolist()])
     units = np.minimum(demand * highest / unit, 4e18 / unit)
-    caps[free] = np.ceil(units - 1e-9 * np.maximum(1.0, units)).astype(np.int64) * unit
+    caps[free] = np.ceil(units - tick_slack(units)).astype(np.int64) * unit
     return np.asarray(caps)
 
 
@@ -79,14 +83,12 @@ def _fill(demand: _Floats, room: _Ints, unit: _Ints, left: int) -> _Ints:
     needed = filled + full[order] * open_demand
     short = np.flatnonzero(needed > left)
     if not len(short):
-        return np.asarray(room - room % unit)
+        return _at_most(room - room % unit, unit, left)
     i = short[0]
     height = max(0.0, (left - filled[i]) / max(open_demand[i], 1e-300))
     extra = np.minimum(room, np.floor(np.minimum(height * demand, 4e18)).astype(np.int64))
-    extra -= extra % unit
-    rest = left - int(extra.sum())
-    if rest < 0:
-        return np.zeros(len(demand), dtype=np.int64)
+    extra = _at_most(extra - extra % unit, unit, left)
+    rest = left - _sum(extra)
     step = np.where(extra + unit <= room, unit, 0)
     reach = np.cumsum(step)
     return np.asarray(extra + np.where(reach <= rest, step, 0))
@@ -100,7 +102,7 @@ def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _
         ceiling, allowed = ledger.ceiling[q][r], ledger.ceiling[q][r] - used[q]
         if ceiling != UNLIMITED and wanted[q] > allowed:
             inside = forest.under(queue, q)
-            extra[inside] = _cut(extra[inside], unit[inside], max(0, allowed) / wanted[q])
+            extra[inside] = _at_most(_cut(extra[inside], unit[inside], max(0, allowed) / wanted[q]), unit[inside], max(0, allowed))
             wanted = wanted if forest.is_flat else _per_queue(forest, queue, extra)
     available, promised = sum(row[r] for row in ledger.capacity), ledger.booked_at_rest(r)
     if not promised:
@@ -142,5 +144,25 @@ def _per_queue(forest: Forest, queue: _Indices, amount: _Ints) -> list[int]:
 
 
 def _cut(extra: _Ints, unit: _Ints, share: float) -> _Ints:
-    cut = np.floor(extra * share).astype(np.int64)
+    cut = np.minimum(extra, np.floor(extra * share).astype(np.int64))
     return np.asarray(cut - cut % unit)
+
+
+def _at_most(extra: _Ints, unit: _Ints, most: int) -> _Ints:
+    """Return extras that floating point cut to add up to `most`, less what they are above it by rounding: units of the last."""
+    excess = _sum(extra) - most
+    if excess <= 0:
+        return extra
+    extra = extra.copy()
+    for i in reversed(np.flatnonzero(extra).tolist()):
+        less = min(int(extra[i]), -(-excess // int(unit[i])) * int(unit[i]))
+        extra[i] -= less
+        excess -= less
+        if excess <= 0:
+            break
+    return extra
+
+
+def _sum(amounts: _Ints) -> int:
+    """Return the exact sum, which may be above 2^63."""
+    return int(amounts.sum()) if amounts.sum(dtype=np.float64) < _SAFE else sum(amounts.tolist())

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, repeat
+from operator import is_
 
 import numpy as np
 import numpy.typing as npt
@@ -97,7 +98,7 @@ class Tables:
     protected: _Flags
     capacity: _Ints
     ceiling: _Ints
-    card_ratio: _Floats
+    card_ratio: _Ints
     compressible: _Flags
     costly: _Flags
     is_demanded: _Flags
@@ -150,7 +151,7 @@ def tabulate(ledger: Ledger) -> Tables:
         protected=np.array(ledger.protected, dtype=np.bool_)[order],
         capacity=_matrix(ledger.capacity, n),
         ceiling=_matrix([*ledger.ceiling, (UNLIMITED,) * n], n),
-        card_ratio=np.array([(1, 0) if pair is None else pair for pair in ledger.card_ratio], dtype=np.float64).reshape(-1, 2),
+        card_ratio=np.array([(1, 0) if pair is None else pair for pair in ledger.card_ratio], dtype=np.int64).reshape(-1, 2),
         compressible=np.array([resource.compressible for resource in ledger.resources], dtype=np.bool_),
         costly=np.array([resource.costly for resource in ledger.resources], dtype=np.bool_),
         is_demanded=np.asarray(demand.any(axis=0)),
@@ -164,6 +165,8 @@ def tabulate(ledger: Ledger) -> Tables:
 def _placings(ledger: Ledger) -> tuple[list[int], tuple[tuple[tuple[int, Fraction], ...], ...], tuple[Profile | None, ...]]:
     """R4, R15: return of every row of the ledger which of the distinct placings it has, these, and their profiles."""
     kinds: dict[int, int] = {}
+    if not ledger.profiles and ledger.allowed and all(map(is_, ledger.allowed, repeat(ledger.allowed[0]))):
+        return [0] * len(ledger.allowed), (ledger.allowed[0],), (None,)
     if not ledger.profiles:
         placing = [kinds.setdefault(id(allowed), len(kinds)) for allowed in ledger.allowed]
         known = {id(allowed): allowed for allowed in ledger.allowed}
@@ -194,6 +197,8 @@ def _wish(ledger: Ledger, demand: _Floats, stage: _Indices) -> _Floats:
 
 
 def _matrix(rows: Sequence[tuple[int, ...]], width: int) -> _Ints:
+    if rows and rows.count(rows[0]) == len(rows):  # units, what is held and what moving costs are mostly the same for all
+        return np.broadcast_to(np.array(rows[0], dtype=np.int64), (len(rows), width))
     return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows) * width).reshape(-1, width)
 
 

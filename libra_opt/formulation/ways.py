@@ -138,7 +138,11 @@ def _keeps(tables: Tables) -> tuple[npt.NDArray[np.bool_], _Indices, _Indices]:
         The kind of every job's charges, shape ``(n_jobs,)``.
     """
     kinds: dict[tuple[int, ...], int] = {}
-    charge = [kinds.setdefault(tuple(charges), len(kinds)) for charges in tables.resize_ms.tolist()]
+    rows = tables.resize_ms
+    if len(rows) and (rows == rows[0]).all():
+        kinds[tuple(rows[0].tolist())], charge = 0, [0] * len(rows)
+    else:
+        charge = [kinds.setdefault(tuple(charges), len(kinds)) for charges in rows.tolist()]
     modes = [_modes(charges) for charges in kinds]
     masks = np.array([*(mode for some in modes for mode in some), (False,) * tables.resize_ms.shape[1]], dtype=np.bool_)
     return masks, np.cumsum([0, *(len(some) for some in modes)], dtype=np.intp), np.array(charge, dtype=np.intp)
@@ -149,17 +153,21 @@ def _modes(resize_ms: tuple[int, ...]) -> tuple[tuple[bool, ...], ...]:
     return tuple(tuple(charge > threshold for charge in resize_ms) for threshold in thresholds)
 
 
-def cards_for(memory: _Ints, ratio: _Floats, unit: _Ints) -> _Ints:
-    """Return the fewest cards, in whole units, that carry `memory` under R9; -1 where no number does.
+def cards_for(memory: _Ints, ratio: _Ints, unit: _Ints) -> _Ints:
+    """Return the fewest cards, in whole units, that carry `memory` under R9; -1 where no number below 2^63 does.
 
     Parameters
     ----------
     memory, unit
         Quanta of memory and unit of cards, shape ``(n,)``.
     ratio
-        (p, q) of R9, shape ``(n, 2)``.
+        (p, q) of R9, whole numbers, shape ``(n, 2)``.
     """
     p, q = ratio[:, 0], ratio[:, 1]
-    impossible = (p == 0) & (memory > 0)
-    units = np.ceil(np.divide(memory * q, np.where(p == 0, 1.0, p) * unit) * (1 - 1e-12))
-    return np.where(impossible, -1, np.where(p == 0, 0, units)).astype(np.int64) * np.where(impossible, 1, unit)
+    most = np.iinfo(np.int64).max
+    if (memory.astype(np.float64) * q + p.astype(np.float64) * unit).max(initial=0.0) < most / 2:
+        needed = -(-(memory * q) // (np.maximum(p, 1) * unit)) * unit
+        return np.where(p > 0, needed, np.where(memory > 0, -1, 0))
+    rows = zip(memory.tolist(), p.tolist(), q.tolist(), unit.tolist(), strict=True)
+    whole = [-(-held * per // (cards * step)) * step if cards else -held for held, cards, per, step in rows]
+    return np.array([max(-1, cards) if cards <= most else -1 for cards in whole], dtype=np.int64)

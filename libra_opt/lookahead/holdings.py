@@ -21,6 +21,8 @@ from libra_opt.lookahead.spans import Span
 
 __all__ = ["Holdings", "Served", "held_on", "one_of_each", "priced_use", "unique_holdings"]
 
+_LARGE = 1 << 62
+
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
 _Indices = npt.NDArray[np.intp]
@@ -164,8 +166,11 @@ def held_on(served: Served, fresh: Holdings, held: Holdings, price: _Floats, *, 
 
 def _carried(tables: Tables, k: int, amount: _Ints) -> _Flags:
     """R9: tell whether cards carry the memory held with them."""
-    p, q = tables.card_ratio[k]
-    return np.asarray(amount[..., tables.card] * p >= amount[..., tables.memory] * q) if q > 0 else np.ones(amount.shape[:-1], dtype=np.bool_)
+    p, q = tables.card_ratio[k].tolist()
+    cards, memory = amount[..., tables.card], amount[..., tables.memory]
+    if float(cards.max(initial=0)) * p + float(memory.max(initial=0)) * q > _LARGE:
+        cards, memory = cards.astype(object), memory.astype(object)
+    return np.asarray(cards * p >= memory * q, dtype=np.bool_) if q > 0 else np.ones(amount.shape[:-1], dtype=np.bool_)
 
 
 def _taken(keeps: _Flags, service: _Floats, price: _Floats, *, is_whole: bool) -> tuple[_Indices, _Indices]:

@@ -53,12 +53,19 @@ def read_pairs(name: str, tell: Callable[[str], None] = lambda _: None) -> Itera
 
 def pairs_in(lines: Iterable[bytes], source: str, tell: Callable[[str], None] = lambda _: None) -> Iterator[Pair]:
     """Yield every period of one part; arguments and errors as of `read_pairs`."""
-    try:
+    with _readable(source):
         for i, line in enumerate(lines, 1):
             if not line.endswith(b"\n") and not _is_pair(line):
                 tell(f"{source}: its last line {i} was cut off and is left out")
                 return
             yield of_line(line, f"{source} line {i}")
+
+
+@contextmanager
+def _readable(source: str) -> Iterator[None]:
+    """Turn what is wrong with packed data, or with the disk, into an `InputError`."""
+    try:
+        yield
     except EOFError as error:
         raise InputError(source, (Fault("", "the gzip data ends early; copy the file again"),)) from error
     except (OSError, zlib.error) as error:
@@ -100,9 +107,9 @@ def last_pair(path: Path) -> Pair | None:
 
 
 def _last_line(path: Path) -> bytes:
-    with _opened(path) as stream:
+    with _opened(path) as stream, _readable(str(path)):
         if path.suffix == ".gz":
-            return deque(stream, maxlen=1).pop()
+            return next(iter(deque(stream, maxlen=1)), b"")
         line, _ = last_whole_line(stream)
         return line
 

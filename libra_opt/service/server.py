@@ -15,6 +15,7 @@ from fastapi import FastAPI
 
 from libra_opt.errors import Fault, InputError
 from libra_opt.service.app import create_app
+from libra_opt.service.door import SETTLING_SECONDS, shut_off
 from libra_opt.service.settings import Settings, check_settings
 from libra_opt.service.wire import Wire
 
@@ -70,11 +71,12 @@ class _Server(uvicorn.Server):
         self._tell(self._told)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take in who has connected already, then stop as uvicorn does."""
+        """Take in who has begun to come, then stop as uvicorn does."""
         self._tell("stopping: nothing more is taken in, what is in is finished")
         self._fastapi.state.stopping = True
-        for _ in range(3):
-            await asyncio.sleep(0)
+        for listener in sockets or ():
+            shut_off(listener)
+        await asyncio.sleep(SETTLING_SECONDS)
         await super().shutdown(sockets)
 
 

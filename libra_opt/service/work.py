@@ -7,8 +7,10 @@ import resource
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import parent_process
+from pathlib import Path
 from typing import Final, TypeVar
 
 from pydantic_core import from_json
@@ -27,6 +29,8 @@ __all__ = ["Answer", "allocate_state", "prepare", "validate_document", "verify_p
 _FIRST: Final = """\
 {"pools": [{"name": "p", "capacity": {"gpu": 2}}], "jobs": [{"id": "j", "demand": {"gpu": 1}}], "options": {"backend": "auto"}}
 """
+
+_OOM_SCORE: Final = "500"
 
 _Document = TypeVar("_Document")
 
@@ -65,6 +69,8 @@ def prepare(most_bytes: int) -> None:
         allocate(read_state(_FIRST.replace("auto", backend)))
     resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError):  # a system that is short of memory ends a worker before it ends the service
+        Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
 
 
 def _go_with(parent_is_gone: Callable[[], None]) -> None:

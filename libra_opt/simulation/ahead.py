@@ -18,7 +18,7 @@ from libra_opt.simulation.truth import Truth, Vector
 __all__ = ["Future", "coming", "stretches"]
 
 _SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-_DIGITS: Final = 6
+_PARTS: Final = 1_000_000
 
 _Stretch = tuple[float, int]
 """Seconds at full service, and the part."""
@@ -158,13 +158,14 @@ def _curve(way: _Walk, lasting: float, served: Callable[[_Walk, float], float]) 
         return ()
     enough = sum(length * intensity for length, intensity in way) / lasting
     shares = sorted({*_SHARES, *(share for share in (enough, *(intensity for _, intensity in way)) if 0 < share < 1)})
-    points = [(share, served(way, share)) for share in (0.0, *shares, 1.0)]
-    hull: list[tuple[float, float]] = []
-    for point in points:
+    points = {round(share * _PARTS): round(min(1.0, served(way, share)) * _PARTS) for share in (*shares, 1.0)}
+    points[0] = 0
+    hull: list[tuple[int, int]] = []
+    for point in sorted(points.items()):
         while len(hull) > 1 and _is_below(hull[-2], hull[-1], point):
             hull.pop()
         hull.append(point)
-    return tuple((round(share, _DIGITS), round(min(1.0, progress), _DIGITS)) for share, progress in hull)
+    return tuple((share / _PARTS, progress / _PARTS) for share, progress in hull)
 
 
 def _progress(lasting: float, way: _Walk, share: float) -> float:
@@ -187,9 +188,9 @@ def _served(lasting: float, way: _Walk, share: float) -> float:
     return sum(length * min(intensity, share) for length, intensity in way) / lasting
 
 
-def _is_below(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    """Return whether `b` lies on or below the line from `a` to `c`."""
-    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0]) + 1e-12
+def _is_below(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
+    """Return whether `b` lies on or below the line from `a` to `c`; of whole numbers, as points that are rounded later need not be concave."""
+    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
 
 
 def _positive(amounts: Amounts) -> Amounts:

@@ -14,7 +14,7 @@ from typing import Final
 from libra_opt.domain import PreemptionCost, Workload, WorkloadJob
 from libra_opt.simulation.admission import check_grants
 from libra_opt.simulation.exclusive import ExclusiveCards
-from libra_opt.simulation.grant import Holding
+from libra_opt.simulation.grant import Grant, Holding
 from libra_opt.simulation.truth import Truth, Vector, cluster_total, truth_of, vector
 
 __all__ = ["JobPeriod", "JobState", "Plant"]
@@ -247,7 +247,7 @@ class Plant:
             state.since = self.now
             return "admit"
         moved = [(old, new) for old, new in zip(before, grant, strict=True) if old is not None and old != new]
-        in_place = [(old.amounts, new.amounts) for old, new in moved if new is not None and new.pool == old.pool]
+        in_place = [(self._really(old), self._really(new)) for old, new in moved if new is not None and new.pool == old.pool]
         resized = max((self._resize_seconds(job.preemption_cost, old, new) for old, new in in_place), default=0.0)
         if any(new is not None and new.pool != old.pool for old, new in moved):
             state.pause += max(resized, job.preemption_cost.migrate_seconds)
@@ -272,7 +272,11 @@ class Plant:
 
     def has(self, holding: Holding) -> list[Vector]:
         """Return what every stage really has: what it was granted, and all the memory of its cards where they are exclusive."""
-        return [(0.0,) * len(self.total) if grant is None else self._cards.held(grant.pool, grant.amounts) for grant in holding]
+        return [(0.0,) * len(self.total) if grant is None else self._really(grant) for grant in holding]
+
+    def _really(self, grant: Grant) -> Vector:
+        """Return what a grant comes to; another figure for memory that comes with the cards anyway is no resize."""
+        return self._cards.held(grant.pool, grant.amounts)
 
 
 class _Run:

@@ -29,6 +29,9 @@ _WIDTHS: Final = (1.0, 0.5, 0.2)
 _MOST_JOBS, _MOST_CELLS = 60_000, 400_000
 """How many jobs and cells are open at most."""
 
+_STEPS: Final = 30
+"""Steps of a descent."""
+
 _SMALL: Final = 0.5
 """A descent that changes the bound on the grid at hand by less than so many gaps ends them; one that raises it may have left what is fine."""
 
@@ -52,7 +55,7 @@ def follow(program: Program, prices: Prices, gap: float) -> tuple[Program, Price
         if core is None:
             break
         inner = core.inner.program
-        lower = descended(inner, prices)
+        lower = descended(inner, prices, _STEPS)
         promised = price_out(inner, prices, NOTHING_SPENT).bound - price_out(inner, lower, NOTHING_SPENT).bound
         if abs(promised) <= _SMALL * gap * abs(priced.bound):
             break

@@ -65,7 +65,7 @@ def solve(program: Program, options: Options) -> Solution:
 
 def _exactly(program: Program, fairness: Fairness, options: Options) -> Solution:
     outcome, is_proven = cp_sat.search_fair(program, greedy_choice(program), fairness, options.effort, options.seed)
-    choice = settle(program, outcome.choice) if outcome.hit_limit else outcome.choice
+    choice = settle(program, outcome.choice)  # beside jobs worth 1e17 times as much, one that is protected is nothing to the search
     limit: Literal["effort"] | None = "effort" if outcome.hit_limit else None
     bounds = outcome.bounds if is_proven else replace(outcome.bounds, value=program.most_value)
     divided = Divided(0, fairness.top, is_proven and not outcome.hit_limit)
@@ -91,8 +91,10 @@ def _by_level(program: Program, fairness: Fairness, options: Options) -> Solutio
         for _ in range(_STEPS):
             middle = float(np.sqrt(low * high))
             low, high = (middle, high) if reach(middle) >= _KEPT * most else (low, middle)
-    beside = _BESIDE * max(1, int(counts.sum())) / max(1e-300, program.most_value)
-    target = bent(program, _up_to(jobs, counts, low, beside * program.worth), beside * program.per_ms)
+    most_value = program.most_value
+    worth, per_ms = (part / most_value if most_value > 0 else np.zeros(program.n_jobs) for part in (program.worth, program.per_ms))
+    beside = _BESIDE * max(1, int(counts.sum()))
+    target = bent(program, _up_to(jobs, counts, low, beside * worth), beside * per_ms)
     solution = auto.solve(target, options.replace({"gap": max(options.gap, _NEAR), "effort": min(options.effort, _EFFORT)}))
     plain = unbent(solution.program, program)
     prices = dual_prices(program)
@@ -154,7 +156,8 @@ def _in_order(program: Program, fairness: Fairness, options: Options) -> Solutio
     rank = np.where(fairness.item >= 0, fairness.item, fairness.n_items)
     order = np.lexsort((np.arange(program.n_jobs), rank)).tolist()
     for job in [j for j in order if fine.lost[j] > 0]:
-        _best(residual, job, int(bundles.first_level[job]), int(bundles.first_level[job]), cost)
+        least = int(bundles.first_level[job])
+        _best(residual, job, least, min(least, int(bundles.first_level[job + 1]) - 1), cost)
     for job in order:
         _best(residual, job, int(bundles.first_level[job]), int(bundles.first_level[job + 1]) - 1, cost)
     choice = settle(fine, residual.choice)

@@ -32,9 +32,10 @@ def greedy_choice(program: Program) -> Choice:
     if not program.n_cells:
         return built
     kept = _still(program)
-    if program.fits(program.usage(kept)) and program.score(kept).beats(program.score(built)):
-        return kept
-    return built
+    if not program.fits(program.usage(kept)):
+        return built
+    kept = settle(program, kept)
+    return kept if program.score(kept).beats(program.score(built)) else built
 
 
 def settle(program: Program, choice: Choice) -> Choice:

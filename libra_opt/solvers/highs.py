@@ -152,8 +152,7 @@ class Optimum:
     def _solve(self) -> None:
         from highspy import HighsModelStatus  # noqa: PLC0415
 
-        self._highs.run()
-        self.is_optimal = self._highs.getModelStatus() == HighsModelStatus.kOptimal
+        self.is_optimal = _run(self._highs) == HighsModelStatus.kOptimal
         solution = self._highs.getSolution()
         self.columns = np.array(solution.col_value)[: len(self._upper)]
         self.duals = -np.array(solution.row_dual) * self._scale
@@ -176,7 +175,7 @@ def certified_bound(program: Linear) -> float:
     n_rows = program.matrix.shape[0]
     scale = max(1e-300, float(np.abs(program.gain).max(initial=0.0)))
     highs = _open(program, {"solver": "ipm", "run_crossover": "off", "ipm_iteration_limit": _INTERIOR_ITERATIONS}, scale)
-    highs.run()
+    _run(highs)
     duals = -np.array(highs.getSolution().row_dual) * scale
     usable = len(duals) == n_rows and bool(np.isfinite(duals).all())
     prices = np.maximum(0.0, duals) if usable else np.zeros(n_rows)
@@ -244,12 +243,23 @@ def solve_integer(
     begin = HighsSolution()
     begin.col_value = start.astype(np.float64).tolist()
     highs.setSolution(begin)
-    highs.run()
+    status = _run(highs)
     about = highs.getInfo()
     found = np.array(highs.getSolution().col_value) > 0.5
     is_found = about.primal_solution_status == kSolutionStatusFeasible and len(found) == len(start)
-    is_proven = is_found and highs.getModelStatus() == HighsModelStatus.kOptimal
+    is_proven = is_found and status == HighsModelStatus.kOptimal
     return Integer((found if is_found else start > 0.5)[:n_whole], int(max(0, about.simplex_iteration_count)), is_proven)
+
+
+def _run(highs: Any) -> Any:
+    """Solve, and return how it ended; raises `MemoryError` where memory was short, for a plan made without the answer would be another on another machine."""
+    from highspy import HighsModelStatus  # noqa: PLC0415
+
+    highs.run()
+    status = highs.getModelStatus()
+    if status == HighsModelStatus.kMemoryLimit:
+        raise MemoryError("HiGHS ran out of memory")
+    return status
 
 
 def _open(program: Linear, options: "Mapping[str, int | float | str]", scale: float, n_whole: int = 0) -> Any:

@@ -29,13 +29,16 @@ from libra_opt.solvers.steps import reach, step
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["descended", "dual_prices", "sharpened"]
+__all__ = ["descended", "dual_prices", "n_rows", "sharpened"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 
 _FEW = 3_000
 """Up to this many jobs a linear program prices those that the sample leaves open; of more, the smoothed dual does."""
+
+_FEW_ROWS = 8
+"""Of so few shared rows, all shared by all jobs, the coarse grid tells the prices well enough for the linear program that follows."""
 
 _ROUNDS = 20
 _SAMPLE = 400
@@ -49,14 +52,16 @@ _TEMPERATURES = (0.05,)
 _WHOLE_TEMPERATURES, _OPEN_TEMPERATURES = (0.1, 0.02, 0.004), (0.01,)
 """Of a sample, of all jobs where there are few, and of the jobs that are open."""
 
-_FEW_WIDTH, _OPEN_WIDTHS = 0.25, (0.35, 0.2)
-"""How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, and of many, one pass after the other, the second on the
-fine grid, where the sample has `_SAMPLE` jobs; less where it has more, as its error falls."""
+_FEW_WIDTHS, _OPEN_WIDTHS = (0.12, 0.25), (0.35, 0.2)
+"""How far below its job's best, relative to its worth, a bundle is open after the sample: of few jobs, where few rows are shared and where more are, and of
+many, one pass after the other, the second on the fine grid, where the sample has `_SAMPLE` jobs; less where it has more, as its error falls."""
 
 _MOST_OPEN, _MOST_OPEN_CELLS = 60_000, 400_000
 """How many jobs and cells are open at most."""
 
-_STEPS = 30
+_STEPS, _OPEN_STEPS, _MANY = 30, 16, 30_000
+"""Most steps of a descent, and among the jobs that are open, where prices are near already and what the last steps bring is less than what the linear program
+brings that follows; of many jobs too few are in that one, so every step is taken."""
 
 
 def dual_prices(program: Program) -> Prices:
@@ -64,27 +69,33 @@ def dual_prices(program: Program) -> Prices:
     jobs, weights = _sample(program, _sample_size(program))
     dual = Dual(_small(program, jobs, weights), weights)
     prices = dual.rows.prices(_descend(dual, dual.rows.start(), _TEMPERATURES if len(jobs) < program.n_jobs else _WHOLE_TEMPERATURES))
-    width = _FEW_WIDTH if program.n_jobs <= _FEW else _OPEN_WIDTHS[0]
+    width = _OPEN_WIDTHS[0] if program.n_jobs > _FEW else _FEW_WIDTHS[n_rows(program) > _FEW_ROWS]
     return _among_open(program, prices, price_out(program, prices, NOTHING_SPENT), width * min(1.0, (_SAMPLE / len(jobs)) ** 0.25))[0]
 
 
 def sharpened(program: Program, prices: Prices, priced: Priced) -> tuple[Prices, Priced]:
-    """Return prices nearer to the least bound, and all bundles at them; the same ones where there are few jobs, as a linear program follows.
+    """Return prices nearer to the least bound, and all bundles at them; the same ones where there are few jobs or rows, as a linear program follows.
 
     Parameters
     ----------
     prices, priced
         From `dual_prices`, on a coarser grid perhaps, and all bundles at them.
     """
-    if program.n_jobs <= _FEW:
+    if program.n_jobs <= _FEW or n_rows(program) <= _FEW_ROWS:
         return prices, priced
     return _among_open(program, prices, priced, _OPEN_WIDTHS[1] * min(1.0, (_SAMPLE / _sample_size(program)) ** 0.25))
 
 
-def descended(inner: Program, prices: Prices) -> Prices:
-    """Return where the smoothed dual of a program descends to from prices."""
+def descended(inner: Program, prices: Prices, n_steps: int) -> Prices:
+    """Return where the smoothed dual of a program descends to from prices, in at most so many steps."""
     dual = Dual(inner, np.ones(inner.n_jobs))
-    return dual.rows.prices(_descend(dual, dual.rows.point(prices), _OPEN_TEMPERATURES))
+    return dual.rows.prices(_descend(dual, dual.rows.point(prices), _OPEN_TEMPERATURES, n_steps))
+
+
+def n_rows(program: Program) -> int:
+    """Return how many rows jobs share: those of pools, ceilings, guarantees and the budget."""
+    shared = program.shared
+    return int(shared.capacity.size + np.isfinite(shared.ceiling).sum() + (shared.floor > 0).sum() + np.isfinite(shared.budget_ms))
 
 
 def _sample_size(program: Program) -> int:
@@ -156,16 +167,16 @@ def _among_open(program: Program, prices: Prices, priced: Priced, width: float) 
             return prices, priced
         after = over.prices(opened.duals)
     else:
-        after = descended(inner, prices)
+        after = descended(inner, prices, _OPEN_STEPS if program.n_jobs <= _MANY else _STEPS)
     return step(program, prices, priced, after)
 
 
-def _descend(dual: "Dual", point: _Floats, temperatures: tuple[float, ...]) -> _Floats:
+def _descend(dual: "Dual", point: _Floats, temperatures: tuple[float, ...], most_steps: int = _STEPS) -> _Floats:
     from scipy.optimize import minimize  # noqa: PLC0415
 
     if not len(point):  # nothing is shared, so nothing has a price
         return point
-    options = {"maxiter": _STEPS, "maxcor": 10}
+    options = {"maxiter": most_steps, "maxcor": 10}
     with _threads().limit(limits=1, user_api="blas"):  # tiny matrices: more threads only wait for each other, and their number must not change a digit
         for temperature in temperatures:
             found = minimize(dual.value_and_slope, point, args=(temperature,), jac=True, method="L-BFGS-B", bounds=dual.rows.bounds(), options=options)

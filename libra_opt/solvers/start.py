@@ -25,7 +25,7 @@ from libra_opt.solvers.guarantees import honour
 from libra_opt.solvers.highs import Optimum
 from libra_opt.solvers.lagrangian import Priced, price_out
 from libra_opt.solvers.master import master
-from libra_opt.solvers.prices import sharpened
+from libra_opt.solvers.prices import n_rows, sharpened
 from libra_opt.solvers.rounding import fill
 from libra_opt.solvers.solution import Limits
 from libra_opt.solvers.steps import reach, step
@@ -45,7 +45,7 @@ the gap."""
 _CURVED_CORE = (0.3, 60_000, 200_000)
 """The same where the value is curved."""
 
-_PER_ROW = 80
+_PER_ROW = 40
 """The first core has so many jobs for every shared row at most: as many are split as rows are tight."""
 
 _PER_CORE = 50
@@ -111,14 +111,9 @@ def _cores(program: Program, *, is_curved: bool) -> Iterator[tuple[float, int, i
     if is_curved:
         yield _CURVED_CORE
         return
-    fewest = _PER_ROW * _n_rows(program)
+    fewest = _PER_ROW * n_rows(program)
     for margin, n_jobs, n_cells in ((_CORES[0][0], min(fewest, _CORES[0][1]), min(6 * fewest, _CORES[0][2])), *_CORES[1:]):
         yield margin, n_jobs + program.n_jobs // _PER_CORE, n_cells + 6 * program.n_jobs // _PER_CORE
-
-
-def _n_rows(program: Program) -> int:
-    shared = program.shared
-    return int(shared.capacity.size + np.isfinite(shared.ceiling).sum() + (shared.floor > 0).sum() + np.isfinite(shared.budget_ms))
 
 
 def _open(program: Program, prices: Prices, priced: Priced, margin: float, n_jobs: int, n_cells: int) -> _Opened | None:

@@ -28,21 +28,23 @@ def asked_amounts(reading: Reading, measured: Measured) -> list[Sequence[int]]:
     """
     ledger = reading.ledger
     asked: list[Sequence[int]] = [()] * len(ledger.lo)
-    for j, stages in enumerate(ledger.stage_of):
-        if reading.runs[j] and reading.sound[j]:
+    demanding = [r for r, resource in enumerate(ledger.resources) if resource.compressible]
+    for stages, runs, is_sound in zip(ledger.stage_of, reading.runs, reading.sound, strict=True):
+        if runs and is_sound:
             for s in stages:
-                asked[s] = _asked(reading, s, measured.pace[s])
+                asked[s] = _asked(reading, s, measured.pace[s], demanding)
     return asked
 
 
-def _asked(reading: Reading, s: int, pace: Ratio) -> list[int]:
+def _asked(reading: Reading, s: int, pace: Ratio, demanding: Sequence[int]) -> list[int]:
     ledger, cards = reading.ledger, reading.cards
     vn, vd = reading.speed[s]
     p, q = pace[0] * vd, pace[1] * vn
-    asked = list(map(max, ledger.lo[s], ledger.need[s]))
-    for r, d in enumerate(ledger.demand[s]):
-        if d and asked[r] * q < d * p:
-            asked[r] = -(-d * p // q)
+    asked, demand = list(map(max, ledger.lo[s], ledger.need[s])), ledger.demand[s]
+    for r in demanding:
+        wanted = demand[r] * p
+        if asked[r] * q < wanted:
+            asked[r] = -(-wanted // q)
     entry = reading.entry.get(s)
     if entry is not None:
         asked = list(map(max, asked, entry.amounts))
@@ -75,10 +77,12 @@ def released(reading: Reading, asked: Sequence[Sequence[int]]) -> Iterator[Broke
             if any(map(ge, below, asked[s])):
                 for r, enough in enumerate(asked[s]):
                     if below[r] >= enough:
-                        yield from _surplus(reading, s, r, least_amount(enough, unit[r]), is_spare=r in free)
+                        found = _surplus(reading, s, r, least_amount(enough, unit[r]), is_spare=r in free)
+                        if found is not None:
+                            yield found
 
 
-def _surplus(reading: Reading, s: int, r: int, least: int, *, is_spare: bool) -> Iterator[Broken]:
+def _surplus(reading: Reading, s: int, r: int, least: int, *, is_spare: bool) -> Broken | None:
     """Judge an amount that is above the least."""
     ledger, held = reading.ledger, reading.held[s] or ()
     most, meaning = least, "the least at its service,"
@@ -87,10 +91,10 @@ def _surplus(reading: Reading, s: int, r: int, least: int, *, is_spare: bool) ->
         if cap > most:
             most, meaning = cap, "the least at its service and what spare may add,"
     if held[r] <= most or _keeps(reading, s, r, held):
-        return
+        return None
     resource = ledger.resources[r]
     message = f"{reading.stage_name(s)} holds {resource.write(held[r])} {resource.name}, above {meaning} {resource.write(most)}"
-    yield Broken("R14", reading.amount_path(s, r), message, float((held[r] - most) * resource.step))
+    return Broken("R14", reading.amount_path(s, r), message, float((held[r] - most) * resource.step))
 
 
 def _keeps(reading: Reading, s: int, r: int, held: Vector) -> bool:

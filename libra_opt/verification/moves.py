@@ -14,17 +14,17 @@ __all__ = ["actions", "budget", "budget_ms", "charges", "protection", "resize_ch
 
 def actions(reading: Reading) -> Iterator[Broken]:
     """List the jobs whose stated action is not what the plan does to them."""
-    for j, planned in enumerate(reading.planned):
-        if planned is not None and reading.sound[j]:
-            done = _action(reading, j)
+    running, runs = reading.ledger.running, reading.runs
+    for j, (planned, is_sound) in enumerate(zip(reading.planned, reading.sound, strict=True)):
+        if planned is not None and is_sound:
+            done = _action(reading, j) if running[j] else "admit" if runs[j] else "queue"
             if planned.action != done:
                 yield Broken("format", f"{reading.job_path(j)}.action", f"job {planned.id!r} is said to {planned.action}; what the plan does is {done}", 1.0)
 
 
 def _action(reading: Reading, j: int) -> Action:
+    """Return what the plan does to a job that runs now."""
     ledger = reading.ledger
-    if not ledger.running[j]:
-        return "admit" if reading.runs[j] else "queue"
     if not reading.runs[j]:
         return "evict"
     up = down = False

@@ -37,7 +37,7 @@ def count(reading: Reading, measured: Measured, asked: Sequence[Sequence[int]], 
     allowed = budget_ms(reading)
     spread_ms = 1000 * reading.state.period.seconds * reading.state.options.hold_periods
     worth = valued.worth
-    gains = [valued.gain(j, p / q) for j, (p, q) in enumerate(measured.service)]
+    gains = [valued.gain(j, p / q) for j, (p, q) in enumerate(measured.service) if p]
     losses = [a * ms / spread_ms for a, ms in zip(valued.charge, charges, strict=True) if ms]
     tiers = Tiers(
         protected_lost=fsum(a for a, protected, runs in zip(worth, reading.ledger.protected, reading.runs, strict=True) if protected and not runs),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from operator import getitem, mul
+from operator import attrgetter, getitem, mul
 
 from libra_opt.domain import Forecast, Forecasted, Ledger, Plan, PlannedJob, PlannedStage, Resource, StageForecast, State, digest
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS
@@ -101,7 +101,7 @@ def read(state: State, plan: Plan) -> Reading:
         ledger=ledger,
         cards=amounts.index.get(CARDS, -1),
         memory=amounts.index.get(CARD_MEMORY, -1),
-        job_of=[j for j, rows in enumerate(ledger.stage_of) for _ in rows],
+        job_of=list(range(n_jobs)) if n_stages == n_jobs else [j for j, rows in enumerate(ledger.stage_of) for _ in rows],
         planned=[None] * n_jobs,
         job_at=[-1] * n_jobs,
         runs=[False] * n_jobs,
@@ -274,9 +274,12 @@ def _read_head(reading: Reading) -> None:
         )
 
 
+_name_of = attrgetter("name")
+
+
 def _read_jobs(reading: Reading, jobs: Sequence[PlannedJob], amounts: _AmountReader) -> None:
-    ledger, broken = reading.ledger, reading.broken
-    planned, job_at, runs = reading.planned, reading.job_at, reading.runs
+    ledger, broken, asked = reading.ledger, reading.broken, reading.state.jobs
+    planned, job_at, runs, stage_at, stage_of = reading.planned, reading.job_at, reading.runs, reading.stage_at, ledger.stage_of
     index = {job: j for j, job in enumerate(ledger.jobs)}
     pools = {name: k for k, name in enumerate(ledger.pools)}
     for i, entry in enumerate(jobs):
@@ -287,9 +290,15 @@ def _read_jobs(reading: Reading, jobs: Sequence[PlannedJob], amounts: _AmountRea
             broken.append(Broken("format", f"jobs[{i}].id", f"job {entry.id!r} is planned twice", 1.0))
         else:
             planned[j], job_at[j] = entry, i
-            if entry.stages:
+            stages = entry.stages
+            if stages:
                 runs[j] = True
-                _read_stages(reading, j, entry, amounts, pools)
+                if tuple(map(_name_of, stages)) != asked[j].stage_names:
+                    _read_stages(reading, j, entry, amounts, pools)
+                    continue
+                for place, (s, stage) in enumerate(zip(stage_of[j], stages, strict=True)):
+                    stage_at[s] = place
+                    _read_stage(reading, j, s, stage, amounts, pools)
 
 
 def _list_forgotten(reading: Reading) -> None:
@@ -299,6 +308,7 @@ def _list_forgotten(reading: Reading) -> None:
 
 
 def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
+    """Read the stages of a job that are not just those of the state in their order."""
     names = reading.state.jobs[j].stage_names
     first, stage_at = reading.ledger.stage_of[j].start, reading.stage_at
     for i, stage in enumerate(job.stages):
@@ -309,13 +319,12 @@ def _read_stages(reading: Reading, j: int, job: PlannedJob, amounts: _AmountRead
             reading.sound[j] = False
             continue
         stage_at[first + place] = i
-        _read_stage(reading, first + place, stage, amounts, pools)
+        _read_stage(reading, j, first + place, stage, amounts, pools)
     if len(job.stages) < len(names):
         _list_missing(reading, j, Counter(stage.name for stage in job.stages))
 
 
-def _read_stage(reading: Reading, s: int, stage: PlannedStage, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
-    j = reading.job_of[s]
+def _read_stage(reading: Reading, j: int, s: int, stage: PlannedStage, amounts: _AmountReader, pools: Mapping[str, int]) -> None:
     held = amounts.plain(stage.resources)
     if held is None:
         held = amounts.vector(stage.resources, lambda: f"{reading.stage_path(s)}.resources", "R8")

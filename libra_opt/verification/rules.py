@@ -88,6 +88,8 @@ def card_memory(reading: Reading) -> Iterator[Broken]:
     """R9: where cards are exclusive, a stage holds at most the memory of its cards."""
     ledger = reading.ledger
     cards, memory = reading.cards, reading.memory
+    if not any(ledger.card_ratio):
+        return
     for s, held in enumerate(reading.held):
         ratio = ledger.card_ratio[reading.pool[s]] if held is not None and reading.pool[s] >= 0 else None
         if held is not None and ratio is not None and held[cards] * ratio[0] < held[memory] * ratio[1]:

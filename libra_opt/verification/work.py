@@ -24,10 +24,8 @@ def works(reading: Reading) -> list[float]:
     """Return the work in one fully served period of every job: its rate where it states one, else what its demand counts for."""
     ledger = reading.ledger
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
-    found = []
-    for j, (rate, cards) in enumerate(zip(_stated_works(reading), _demanded_cards(reading), strict=True)):
-        found.append(rate if rate is not None else cards or _share_in_cards(reading, j, totals))
-    return found
+    both = zip(_stated_works(reading), _demanded_cards(reading), strict=True)
+    return [rate if rate is not None else cards or _share_in_cards(reading, j, totals) for j, (rate, cards) in enumerate(both)]
 
 
 def _stated_works(reading: Reading) -> list[float | None]:
@@ -36,7 +34,7 @@ def _stated_works(reading: Reading) -> list[float | None]:
     if throughput == "jobs":
         return [seconds / job.remaining if job.remaining else None for job in jobs]
     rates: list[float | None] = list(map(attrgetter(f"rates.{throughput}"), jobs))
-    return [None if rate is None else seconds * rate for rate in rates]
+    return rates if rates.count(None) == len(rates) else [None if rate is None else seconds * rate for rate in rates]
 
 
 def _demanded_cards(reading: Reading) -> list[float]:
@@ -48,6 +46,8 @@ def _demanded_cards(reading: Reading) -> list[float]:
     by_stage = [demand[cards] for demand in ledger.demand]
     for s, profile in ledger.profiles.items():
         by_stage[s] = profile.wish[cards]
+    if len(by_stage) == len(ledger.jobs):
+        return [amount * p / q for amount in by_stage]
     return [sum(by_stage[rows.start : rows.stop]) * p / q for rows in ledger.stage_of]
 
 

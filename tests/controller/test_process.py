@@ -101,9 +101,11 @@ def test_quotas_that_contradict_themselves_are_told_of_in_the_first_period(confi
 
 def test_scheduler_that_is_not_there_is_waited_for(config):
     (config.parent / "cluster.json").unlink()
-    ended = run(config, "--periods", "1")
+    ended = run(config, "--periods", "2", "--period", "1s")
     assert ended.returncode == 0
     assert "nothing done, no answer" in ended.stdout
+    assert "waiting for an answer, and asking again in 1 s: there is no file" in ended.stderr
+    assert "cluster.json" in ended.stderr
 
 
 def test_page_shows_text_of_others_as_text(config):

@@ -72,3 +72,24 @@ def test_command_line_and_file_must_name_the_same_scheduler():
 def test_section_that_is_none_is_told():
     with pytest.raises(InputError, match="is not a section"):
         read_settings(b'jobs = 3\n[scheduler]\nkind = "file"\ncluster = "c"', "loop.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('kind = ["file"]', "scheduler.kind"),
+        ("kind = {file = 1}", "scheduler.kind"),
+        (f"cluster = {'[' * 10_000}", ""),
+        (f"cluster = {'9' * 5_000}", ""),
+        ('kind = "file"\ncluster = "x"\n[queues.a]\nname = "b"', "queues.a.name"),
+    ],
+    ids=["kind-of-a-list", "kind-of-a-table", "deep", "long", "queue-of-another-name"],
+)
+def test_hostile_configuration_is_refused_with_its_path(text, path):
+    with pytest.raises(InputError) as refused:
+        read_settings(f"[scheduler]\n{text}".encode(), "loop.toml")
+    assert path in [fault.path for fault in refused.value.faults]
+
+
+def test_byte_order_mark_of_an_editor_is_no_fault():
+    assert read_settings(b'\xef\xbb\xbf[scheduler]\nkind = "file"\ncluster = "x"', "loop.toml").kind == "file"

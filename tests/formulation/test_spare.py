@@ -239,7 +239,9 @@ def test_charge_for_cards_does_not_hold_back_cpu(seconds: int) -> None:
     assert cpus([4], [1], [{"preemption_cost": {"resize_seconds": seconds}}]) == [4]
 
 
-def test_where_rounding_would_hand_out_more_than_is_left_nothing_is_handed_out() -> None:
+def test_where_rounding_would_hand_out_more_than_is_left_just_that_is_handed_out() -> None:
     left = 2**53 + 3  # as a float one more
-    assert _fill(np.array([1.0]), np.array([2**60]), np.array([1]), left).tolist() == [0]
+    assert _fill(np.array([1.0]), np.array([2**60]), np.array([1]), left).tolist() == [left]
     assert _fill(np.array([1.0]), np.array([2**60]), np.array([1]), left + 1).tolist() == [left + 1]
+    assert _fill(np.ones(3), np.array([2**61 + 1, 2**61, 7]), np.array([1, 1, 7]), 2**62).tolist() == [2**61 + 1, 2**61 - 1, 0]
+    assert _fill(np.array([3.0, 1.0]), np.array([2**62, 2**62]), np.array([1, 2]), 2**63 - 1).tolist() == [2**62, 2**62 - 2]

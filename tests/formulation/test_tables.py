@@ -113,9 +113,9 @@ def test_empty_state_has_empty_tables() -> None:
 def test_numbers_are_of_the_kind_they_are_counted_in() -> None:
     for seed in SEEDS:
         tables = parts(seed).tables
-        for whole in (tables.lo, tables.hi, tables.unit, tables.need, tables.held, tables.resize_ms, tables.capacity, tables.ceiling):
+        for whole in (tables.lo, tables.hi, tables.unit, tables.need, tables.held, tables.resize_ms, tables.capacity, tables.ceiling, tables.card_ratio):
             assert whole.dtype == np.int64
-        for number in (tables.demand, tables.evict_ms, tables.migrate_ms, tables.card_ratio):
+        for number in (tables.demand, tables.evict_ms, tables.migrate_ms):
             assert number.dtype == np.float64
         for flag in (tables.holds, tables.running, tables.protected, tables.compressible, tables.costly, tables.limited):
             assert flag.dtype == np.bool_

@@ -121,6 +121,26 @@ def test_parts_that_are_deleted_from_the_front_are_not_missed_but_one_in_the_mid
         numbers(path)
 
 
+@pytest.mark.parametrize("content", [b'{"format":', gzip.compress(b"x" * 999)[:-9], gzip.compress(os.urandom(999))[:40]], ids=["plain", "short", "cut"])
+def test_damaged_full_part_is_refused_with_its_name(tmp_path, content):
+    path, part = tmp_path / "run.jsonl", tmp_path / "run.jsonl.000001.gz"
+    fill(path, 2, most_pairs=1)
+    path.write_bytes(b"")
+    part.write_bytes(content)
+    for read in (last_pair, numbers, Recorder):
+        with pytest.raises(InputError) as refused:
+            read(path)
+        assert refused.value.source == str(part)
+
+
+def test_full_part_that_holds_nothing_is_passed_over(tmp_path):
+    path = tmp_path / "run.jsonl"
+    fill(path, 2, most_pairs=1)
+    path.write_bytes(b"")
+    (tmp_path / "run.jsonl.000001.gz").write_bytes(gzip.compress(b""))
+    assert last_pair(path) is None
+
+
 def test_rotation_that_was_stopped_at_any_step_is_finished(tmp_path):
     path, plain, packed = (tmp_path / name for name in ("run.jsonl", "run.jsonl.000001", "run.jsonl.000001.gz"))
     line = as_line(1, STATE, PLAN, {})

@@ -116,6 +116,25 @@ def test_recording_that_is_damaged_is_refused_before_anything_is_planned(recordi
     assert f"{recording} line 4 has 1 fault" in told.err
 
 
+@pytest.mark.parametrize("content", [b"", b'{"format":"libra-opt/recording/1","pair":1,"ver'], ids=["empty", "only a line that was cut off"])
+def test_recording_of_nothing_is_refused_for_it_shows_nothing(recording, tmp_path, capsys, content):
+    (tmp_path / "nothing.jsonl").write_bytes(content)
+    assert main(["replay", str(recording), str(tmp_path / "nothing.jsonl")]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "nothing is recorded in it" in told.err
+
+
+def test_recording_on_standard_input_is_planned_again(recording, capsys, monkeypatch):
+    for content, code in ((recording.read_bytes(), 0), (recording.read_bytes().replace(b'"action":"shrink"', b'"action":"keep"', 1), 1), (b"", 2)):
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(content)))
+        assert main(["replay", "-"]) == code
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "-: 3 pairs, every plan the same, byte for byte",
+        "-: 1 of 3 plans differ; the first is pair 1 (standard input line 1)",
+    ]
+
+
 def test_gzip_that_ends_early_is_refused(recording, tmp_path, capsys):
     (tmp_path / "copy.jsonl.gz").write_bytes(gzip.compress(recording.read_bytes())[:-20])
     assert main(["replay", str(tmp_path / "copy.jsonl.gz")]) == 2

@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import closing
 from http.client import HTTPConnection
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -204,17 +205,44 @@ def test_full_waiting_room_asks_to_come_again(tight):
     assert all(("retry-after" in headers) == (status == 503) for status, headers, _ in answers)
 
 
-def test_worker_that_is_killed_takes_one_request_with_it_and_is_replaced(tight):
+def is_idle(service):
+    """Tell whether a worker of a service with a token has nothing to do."""
+    numbers = service.ask("GET", "/metrics", None, {"Authorization": f"Bearer {TOKEN}"}.items())[2].decode()
+    return "libra_opt_workers_idle 1.0\n" in numbers
+
+
+def test_worker_that_is_killed_at_its_work_takes_one_request_with_it_and_is_replaced(tight):
+    """As the system does it when memory is short: nothing can be caught."""
     assert comes_round(tight) == PLAN
     [worker] = tight.workers()
     answers = []
     thread = threading.Thread(target=lambda: answers.append(ask(tight, SLOW)))
     thread.start()
-    time.sleep(0.7)
+    while is_idle(tight):
+        time.sleep(0.01)
     os.kill(worker, signal.SIGKILL)
     thread.join()
-    problem_of(answers[0], 500, "worker-died")
+    problem = problem_of(answers[0], 500, "worker-died")
+    assert "perhaps for lack of memory" in problem["detail"]
     assert comes_round(tight) == PLAN
+    assert tight.workers() != [worker]
+
+
+def test_body_for_which_a_worker_has_no_memory_is_refused_and_the_next_one_served():
+    """Half a GiB of address space is less than a worker has when it is warm, so whatever needs more finds none."""
+    with running("--workers", "1", "--worker-bytes", str(1 << 29)) as service:
+        problem_of(service.post("/v1/allocate", write(FULL).encode()), 500, "worker-died")
+        assert service.post("/v1/validate", SMALLEST)[0] == 200
+        status, _, body = service.post("/v1/allocate", SMALLEST)
+        assert (status, body) == (200, PLAN) or json.loads(body)["type"].endswith(":worker-died"), "a worker that is short of memory made another plan"
+
+
+def test_system_that_is_short_of_memory_ends_a_worker_before_the_service(tight):
+    def worth_ending(process):
+        return int(Path(f"/proc/{process}/oom_score_adj").read_text())
+
+    assert comes_round(tight) == PLAN
+    assert worth_ending(tight.workers()[0]) > worth_ending(tight.process.pid)
 
 
 def test_worker_that_is_killed_idle_takes_nothing_with_it(tight):

@@ -1,5 +1,6 @@
 """The true future as a state would say it: what the plant then does, at any share of it."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from libra_opt.simulation.ahead import _progress, _served, coming, stretches
+from libra_opt.domain import State
+from libra_opt.simulation.ahead import _curve, _progress, _served, coming, stretches
 from libra_opt.simulation.plant import Plant
 from tests.simulation.made import held, job, part, step, workload
 
@@ -59,6 +61,16 @@ def test_the_curve_is_the_progress_of_the_plant_at_any_share(drawn, seconds, sha
     assert done.progress == pytest.approx(whole * _progress(PERIOD, way, share), abs=1e-6)
     assert at(future.curve[0], share) >= done.progress / whole - GRID  # the hull of it, as R6 wants concave curves
     assert at(future.curve[0], 1.0) == pytest.approx(1, abs=1e-6)
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 60), st.floats(0.001, 1)), min_size=1, max_size=5), st.sampled_from([_progress, _served]))
+@settings(max_examples=200, deadline=None)
+def test_a_curve_of_any_walk_is_one_that_a_state_takes(way, served):
+    lasting = sum(length for length, _ in way)
+    curve = _curve(way, lasting, partial(served, lasting))
+    if curve:
+        stage = {"name": "a", "demand": {"gpu": 1}, "curve": curve}
+        assert State.model_validate({"jobs": [{"id": "a", "stages": [stage]}]}).jobs[0].all_stages[0].curve == curve
 
 
 def test_where_work_grows_less_and_less_the_curve_is_exact():

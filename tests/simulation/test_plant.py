@@ -112,6 +112,16 @@ def test_a_resize_of_what_is_costly_costs_seconds_and_what_follows_freely_costs_
     assert grown.progress == 45 * 0.5
 
 
+@pytest.mark.parametrize(("pool", "expected"), [({"card_mem": 10}, [("keep", 0), ("resize", 15)]), ({}, [("resize", 15), ("resize", 15)])])
+def test_another_figure_for_memory_that_comes_with_the_cards_is_no_resize(pool, expected):
+    made = workload(job(step(part(600, gpu=8, memory=10)), preemption_cost={"resize_seconds": 15, "migrate_seconds": 45}))
+    made = made.replace({"pools": [{"name": "p", "capacity": {"gpu": 8, "gpu_mem": 80, "cpu": 32}, **pool}]})
+    there = Plant(made)
+    there.advance({0: held(gpu=2, memory=12)}, 60)
+    told = [there.advance({0: held(gpu=cards, memory=memory)}, 60)[0] for cards, memory in ((2, 15), (3, 15))]
+    assert [(each.action, each.paused) for each in told] == expected
+
+
 def test_charges_by_resource_are_paid_by_the_dearest_that_changes():
     made = plant(job(step(part(600, gpu=8, cpu=8)), preemption_cost={"resize_seconds": {"gpu": 30, "cpu": 5}}))
     _, cores, both = passed(made, held(gpu=2, cpu=2), held(gpu=2, cpu=4), held(gpu=4, cpu=8))

@@ -4,70 +4,20 @@ A member comes whole, with all that its actors need, so a group that is short of
 counts as compressible here, unlike in states where amounts are given one by one.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from libra_opt.adapters.ray.load import load_of
 from libra_opt.adapters.ray.pools import pool_of
-from libra_opt.adapters.ray.records import Group, Member, Node, Report, Snapshot
+from libra_opt.adapters.ray.quanta import RESOURCES, STEPS, UNITS, per_actor, steps_of, written
+from libra_opt.adapters.ray.records import Group, Member, Node, Snapshot
 from libra_opt.adapters.ray.settings import Settings
-from libra_opt.domain import Job, Pool, Queue, Resource, State
+from libra_opt.domain import Job, Pool, Queue, State
 
-__all__ = ["RESOURCES", "actors_wanted", "make_state", "per_actor"]
-
-_STEPS: Final = {"gpu": 100, "gpu_mem": 100, "cpu": 100, "mem": 1024, "net": 100}
-_UNITS: Final = {"gpu": "cards", "gpu_mem": "GiB", "cpu": "cores", "mem": "GiB", "net": "GB/s"}
-
-RESOURCES: Final = tuple(Resource(name=name, unit=_UNITS[name], quantum=1 / steps, compressible=True, costly=name == "gpu") for name, steps in _STEPS.items())
-"""What is shared out, in hundredths, memory in MiB."""
+__all__ = ["make_state"]
 
 _MEMBER_COST: Final = {"resize_seconds": 5}
 """What growing or shrinking a group costs unless the configuration says (assumed): the other members go on."""
-
-_LONGEST_HISTORY: Final = 500
-
-_Steps = Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What Ray calls what is shared out."""
-
-    by_ours: Mapping[str, str]
-
-    def steps(self, amounts: Mapping[str, float], *, round_up: bool) -> dict[str, int]:
-        """Return amounts in whole steps."""
-        return {ours: _whole(amounts.get(theirs, 0.0) * _scale(ours), round_up=round_up) for ours, theirs in self.by_ours.items()}
-
-
-def _names(settings: Settings) -> _Names:
-    return _Names({"gpu": "GPU", "gpu_mem": settings.gpu_mem, "cpu": "CPU", "mem": "memory", "net": settings.net})
-
-
-def _scale(name: str) -> float:
-    return 1 / (1 << 20) if name == "mem" else float(_STEPS[name])
-
-
-def _whole(amount: float, *, round_up: bool) -> int:
-    """Round, as Ray counts in ten-thousandths that are no exact floats."""
-    return math.ceil(amount - 1e-4) if round_up else math.floor(amount + 1e-4)
-
-
-def _written(steps: _Steps, times: float = 1) -> dict[str, Any]:
-    return {name: f"{round(n * times)}Mi" if name == "mem" else round(n * times) / _STEPS[name] for name, n in steps.items()}
-
-
-def per_actor(group: Group, settings: Settings) -> dict[str, int]:
-    """Return what one actor takes of what is shared out, in steps of `RESOURCES`."""
-    return _names(settings).steps(group.resources, round_up=True)
-
-
-def actors_wanted(group: Group, reports: Sequence[Report], now: float, settings: Settings) -> int | None:
-    """Return how many actors a group says it can use, in whole units up to its maximum; None where it does not say so lately."""
-    if not reports or now - reports[-1].at > settings.report_seconds or reports[-1].demand is None:
-        return None
-    return min(group.maximum, math.ceil(reports[-1].demand / group.unit - 1e-9) * group.unit)
 
 
 def make_state(seen: Snapshot, settings: Settings, now: float) -> tuple[State, list[str]]:
@@ -88,22 +38,21 @@ def make_state(seen: Snapshot, settings: Settings, now: float) -> tuple[State, l
 
 
 def _pools(nodes: Iterable[Node], seen: Snapshot, settings: Settings, notes: list[str]) -> list[Pool]:
-    names = _names(settings)
     ours = _held_by_node(seen, settings)
     capacity: dict[str, dict[str, int]] = {}
     taken: dict[str, dict[str, int]] = {}
     for node in nodes:
         pool = pool_of(node, settings)
-        total, free = names.steps(node.total, round_up=False), names.steps(node.free, round_up=False)
-        left, others = capacity.setdefault(pool, dict.fromkeys(_STEPS, 0)), taken.setdefault(pool, dict.fromkeys(_STEPS, 0))
-        for name in _STEPS:
+        total, free = steps_of(node.total, settings, round_up=False), steps_of(node.free, settings, round_up=False)
+        left, others = capacity.setdefault(pool, dict.fromkeys(STEPS, 0)), taken.setdefault(pool, dict.fromkeys(STEPS, 0))
+        for name in STEPS:
             by_others = min(total[name], max(0, total[name] - free[name] - ours.get(node.id, {}).get(name, 0))) if node.free else 0
             left[name] += total[name] - by_others
             others[name] += by_others
     for pool, by in sorted(taken.items()):
-        if held := ", ".join(f"{n / _STEPS[name]:g} {_UNITS[name]} of {name}" for name, n in by.items() if n):
+        if held := ", ".join(f"{n / STEPS[name]:g} {UNITS[name]} of {name}" for name, n in by.items() if n):
             notes.append(f"pool {pool!r}: {held} are held by what is not planned, and taken off")
-    return [Pool.model_validate({"name": name, "capacity": _written(steps)}) for name, steps in sorted(capacity.items())]
+    return [Pool.model_validate({"name": name, "capacity": written(steps)}) for name, steps in sorted(capacity.items())]
 
 
 def _held_by_node(seen: Snapshot, settings: Settings) -> dict[str, dict[str, int]]:
@@ -112,7 +61,7 @@ def _held_by_node(seen: Snapshot, settings: Settings) -> dict[str, dict[str, int
         steps = per_actor(group, settings)
         for member in seen.members.get(name, ()):
             for node in (member.reserved or member.parts).values():
-                total = held.setdefault(node, dict.fromkeys(_STEPS, 0))
+                total = held.setdefault(node, dict.fromkeys(STEPS, 0))
                 for resource, n in steps.items():
                     total[resource] += n
     return held
@@ -132,12 +81,12 @@ def _job(group: Group, seen: Snapshot, nodes: Mapping[str, Node], settings: Sett
     fields: dict[str, Any] = {
         "id": group.name,
         "preemptible": group.preemptible,
-        "min_quota": _written(steps, group.minimum),
-        "max_quota": _written(steps, group.maximum),
-        "unit": {name: amount for name, amount in _written(steps, group.unit).items() if steps[name]},
+        "min_quota": written(steps, group.minimum),
+        "max_quota": written(steps, group.maximum),
+        "unit": {name: amount for name, amount in written(steps, group.unit).items() if steps[name]},
         "pools": pools,
         "preemption_cost": _MEMBER_COST,
-        **_load(group, seen.reports.get(group.name, ()), steps, settings, notes, now),
+        **load_of(group, seen.reports.get(group.name, ()), steps, settings, notes, now),
     }
     if group.queue:
         fields["queue"] = group.queue
@@ -153,50 +102,6 @@ def _roomy(group: Group, nodes: Iterable[Node], settings: Settings) -> list[str]
     return sorted({pool_of(node, settings) for node in nodes if all(node.total.get(name, 0) >= amount for name, amount in group.resources.items())})
 
 
-def _load(group: Group, reports: Sequence[Report], steps: _Steps, settings: Settings, notes: list[str], now: float) -> dict[str, Any]:
-    if not reports:
-        return {}
-    if now - reports[-1].at > settings.report_seconds:
-        notes.append(f"group {group.name!r} has not reported for {now - reports[-1].at:.0f} s")
-        return {}
-    wanted = actors_wanted(group, reports, now, settings)
-    if wanted is not None:
-        return {"demand": _written(steps, wanted)}
-    history = _history(reports, steps, settings)
-    return {"history": history} if history else {}
-
-
-def _history(reports: Sequence[Report], steps: _Steps, settings: Settings) -> list[dict[str, Any]]:
-    """Return the means of reports over intervals of equal length, the newest last; empty where nothing was reported in one."""
-    by_interval: dict[int, list[Report]] = {}
-    for report in reports:
-        if report.busy is not None:
-            by_interval.setdefault(math.floor(report.at / settings.history_seconds), []).append(report)
-    if not by_interval:
-        return []
-    last = max(by_interval)
-    return [_entry(by_interval.get(t, []), steps) for t in range(max(min(by_interval), last - _LONGEST_HISTORY + 1), last + 1)]
-
-
-def _entry(reports: Sequence[Report], steps: _Steps) -> dict[str, Any]:
-    if not reports:
-        return {"usage": {}}
-    entry: dict[str, Any] = {"usage": _written(steps, _mean([report.busy for report in reports]) or 0)}
-    held = _mean([report.held for report in reports])
-    if held is not None:
-        entry["allocation"] = _written(steps, held)
-    for name in ("requests_running", "requests_waiting"):
-        mean = _mean([getattr(report, name) for report in reports])
-        if mean is not None:
-            entry[name] = mean
-    return entry
-
-
-def _mean(numbers: Iterable[float | None]) -> float | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) / len(known) if known else None
-
-
 def _add_allocation(fields: dict[str, Any], group: Group, members: Sequence[Member], nodes: Mapping[str, Node], settings: Settings, notes: list[str]) -> None:
     alive = [member for member in members if member.status == "alive"]
     by_pool: dict[str, int] = {}
@@ -210,4 +115,4 @@ def _add_allocation(fields: dict[str, Any], group: Group, members: Sequence[Memb
     pool = max(sorted(by_pool), key=by_pool.__getitem__)
     if len(by_pool) > 1:
         notes.append(f"group {group.name!r} runs in {', '.join(sorted(by_pool))}; it is planned as if all of it were in {pool!r}")
-    fields["allocation"] = {"pool": pool, "resources": _written(per_actor(group, settings), group.unit * len(alive))}
+    fields["allocation"] = {"pool": pool, "resources": written(per_actor(group, settings), group.unit * len(alive))}

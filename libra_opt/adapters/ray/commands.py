@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
-from libra_opt.adapters.ray.cluster import RESOURCES, actors_wanted, per_actor
+from libra_opt.adapters.ray.load import actors_wanted
 from libra_opt.adapters.ray.pools import pool_of
+from libra_opt.adapters.ray.quanta import RESOURCES, per_actor
 from libra_opt.adapters.ray.records import Group, Snapshot
 from libra_opt.adapters.ray.settings import Settings
 from libra_opt.domain import Plan, PlannedJob

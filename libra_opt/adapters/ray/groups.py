@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from libra_opt.adapters.ray import members, store
+from libra_opt.adapters.ray import looking, members, store
 from libra_opt.adapters.ray.records import Group, Report
 from libra_opt.domain.faults import fault_of
 from libra_opt.errors import Fault, InputError
@@ -97,7 +97,7 @@ class ElasticGroup:
 
     def members(self) -> dict[tuple[int, int], Any]:
         """Return the handles of the actors that are alive, whole units only, by (number of the unit, number in it)."""
-        return members.handles(self._group)
+        return looking.handles(self._group)
 
     def report(
         self, *, demand: float | None = None, busy: float | None = None, requests_running: float | None = None, requests_waiting: float | None = None

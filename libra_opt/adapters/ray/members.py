@@ -1,22 +1,22 @@
-"""Members of groups looked at, started and stopped. Every function needs a connection to Ray.
+"""Members of groups started and stopped. Every function needs a connection to Ray.
 
-Names make all of it repeatable: an actor's name says its group and place, so that who starts a member that is there starts nothing, and whoever looks finds
-members again without anybody having kept a list. Actors are started by a task, in the environment where their class can be imported, and are detached.
+Names make all of it repeatable: an actor's name says its group and place, so that who starts a member that is there starts nothing. Actors are started by a
+task, in the environment where their class can be imported, and are detached.
 """
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from libra_opt.adapters.ray import store
+from libra_opt.adapters.ray.looking import living, members_on, nodes_there
 from libra_opt.adapters.ray.pools import Where, pool_of, where
-from libra_opt.adapters.ray.records import Group, Member, Node, Snapshot, actor_name, member_of
+from libra_opt.adapters.ray.records import Group, Member, Node, actor_name, member_of
 from libra_opt.adapters.ray.settings import Settings
 
-__all__ = ["RefusedError", "handles", "look", "pickled", "request", "set_target", "stop_all"]
+__all__ = ["RefusedError", "pickled", "request", "set_target", "stop_all"]
 
-_LIVING: Final = ("ALIVE", "RESTARTING", "PENDING_CREATION", "DEPENDENCIES_UNREADY")
 _POLL_SECONDS: Final = 0.05
 
 
@@ -30,22 +30,6 @@ def pickled(actor_class: type, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
     dumps: Callable[[object], bytes] = ray.cloudpickle.dumps
     return dumps((dict(ray.get_runtime_context().runtime_env), dumps((actor_class, args, kwargs))))
-
-
-def look() -> Snapshot:
-    """Return what is there."""
-    found, faults = store.groups()
-    members = _members(found)
-    return Snapshot(
-        nodes=_nodes(),
-        groups=found,
-        reports={name: store.reports_of(name) for name in found},
-        targets={name: int(store.value_named("target", name) or 0) for name in found},
-        members={name: members.get(name, ()) for name in found},
-        strays=tuple(sorted(members.keys() - found.keys())),
-        bundles=str(store.value_named("bundles", "") or ""),
-        faults=tuple(faults),
-    )
 
 
 def set_target(name: str, n_actors: int, pool: str, settings: Settings) -> bool:
@@ -65,9 +49,9 @@ def set_target(name: str, n_actors: int, pool: str, settings: Settings) -> bool:
     if group is None:
         raise RefusedError(f"there is no group {name!r} any more")
     ends = time.monotonic() + settings.timeout_seconds * 0.8
-    nodes = {node.id: node for node in _nodes()}
+    nodes = {node.id: node for node in nodes_there()}
     n_units = n_actors // group.unit
-    there = _members({name: group}).get(name, ())
+    there = members_on(nodes.values(), {name: group}).get(name, ())
     kept = sorted((member for member in there if _may_stay(member, nodes, pool, settings)), key=lambda member: (member.status != "alive", member.slot))[
         :n_units
     ]
@@ -76,7 +60,8 @@ def set_target(name: str, n_actors: int, pool: str, settings: Settings) -> bool:
     is_so = not goes and len(kept) == n_units
     store.keep_value("target", name, n_actors)
     _stop(group, goes, ends)
-    slots = [slot for slot in range(n_units + len(there)) if slot not in stays][: n_units - len(kept)]
+    taken = stays | _slots_taken(name)
+    slots = [slot for slot in range(n_units + len(taken)) if slot not in taken][: n_units - len(kept)]
     if slots:
         _start(group, slots, where(pool, nodes.values(), settings), ends)
     return not is_so
@@ -84,22 +69,7 @@ def set_target(name: str, n_actors: int, pool: str, settings: Settings) -> bool:
 
 def stop_all(group: Group, seconds: float = 10.0) -> None:
     """Stop all members of a group."""
-    _stop(group, _members({group.name: group}).get(group.name, ()), time.monotonic() + seconds)
-
-
-def handles(group: Group) -> dict[tuple[int, int], Any]:
-    """Return the handles of the actors of a group that are alive."""
-    import ray  # noqa: PLC0415 - a second, and an extra
-
-    found: dict[tuple[int, int], Any] = {}
-    for member in _members({group.name: group}).get(group.name, ()):
-        if member.status == "alive":
-            for part in sorted(member.parts):
-                try:
-                    found[member.slot, part] = ray.get_actor(actor_name(group.name, member.slot, part), namespace=store.NAMESPACE)
-                except ValueError:  # stopped since
-                    continue
-    return found
+    _stop(group, members_on(nodes_there(), {group.name: group}).get(group.name, ()), time.monotonic() + seconds)
 
 
 def request(bundles: str, wanted: Sequence[Mapping[str, float]]) -> None:
@@ -110,66 +80,10 @@ def request(bundles: str, wanted: Sequence[Mapping[str, float]]) -> None:
     store.keep_value("bundles", "", bundles)
 
 
-def _nodes() -> tuple[Node, ...]:
-    import ray  # noqa: PLC0415 - a second, and an extra
-    from ray._private.state import available_resources_per_node  # noqa: PLC0415 - the public call sums up over nodes
-
-    of_free: Callable[[], dict[str, dict[str, float]]] = available_resources_per_node
-    of_nodes: Callable[[], list[dict[str, Any]]] = ray.nodes
-    free = of_free()
-    return tuple(
-        Node(found["NodeID"], bool(found["Alive"]), dict(found["Resources"]), free.get(found["NodeID"], {}), dict(found.get("Labels") or {}))
-        for found in sorted(of_nodes(), key=lambda found: str(found["NodeID"]))
-    )
-
-
-def _members(groups: Mapping[str, Group]) -> dict[str, tuple[Member, ...]]:
-    """Return the members of all groups there are any of, those that are not asked for taken to be of one actor a unit.
-
-    Ray notices that an actor's node is gone before it notices that the actor is.
-    """
-    parts: dict[str, dict[int, dict[int, tuple[str, str]]]] = {}
-    works = {node.id: node.is_alive for node in _nodes()}
-    for state, name, node in _living():
-        place = member_of(name)
-        if place is not None and works.get(node, state != "ALIVE"):
-            group, slot, part = place
-            parts.setdefault(group, {}).setdefault(slot, {})[part] = (state, node)
-    gangs = _gangs()
-    for group, slot in gangs:
-        parts.setdefault(group, {}).setdefault(slot, {})
-    return {
-        name: tuple(_member(slot, found, gangs.get((name, slot), {}), groups[name].unit if name in groups else 1) for slot, found in sorted(by_slot.items()))
-        for name, by_slot in parts.items()
-    }
-
-
-def _member(slot: int, found: Mapping[int, tuple[str, str]], reserved: Mapping[int, str], unit: int) -> Member:
-    nodes = {part: node for part, (_, node) in found.items()}
-    if len(found) < unit:
-        return Member(slot, "broken", nodes, reserved)
-    return Member(slot, "alive" if all(state == "ALIVE" for state, _ in found.values()) else "pending", nodes, reserved)
-
-
-def _gangs() -> dict[tuple[str, int], dict[int, str]]:
-    """Return the nodes of the bundles of every gang by its group and slot; a gang's placement group may outlive its actors."""
-    from ray.util import placement_group_table  # noqa: PLC0415 - a second, and an extra
-
-    found: dict[tuple[str, int], dict[int, str]] = {}
-    for one in placement_group_table().values():
-        place = member_of(str(one["name"]))
-        if place is not None and one["state"] != "REMOVED":
-            found[place[0], place[1]] = {int(part): str(node) for part, node in one["bundles_to_node_id"].items()}
-    return found
-
-
-def _living() -> Iterable[tuple[str, str, str]]:
-    from ray._private.state import actors  # noqa: PLC0415 - the public one (ray.util.state) needs the dashboard
-
-    for state in _LIVING:
-        for found in actors(actor_state_name=state).values():
-            if found["IsDetached"]:
-                yield state, str(found["Name"]), str(found["Address"]["NodeID"])
+def _slots_taken(group: str) -> set[int]:
+    """Return the slots whose names are in use, that of an actor whose node has just gone too: under such a name nothing would be started."""
+    places = (member_of(name) for _, name, _ in living())
+    return {place[1] for place in places if place is not None and place[0] == group}
 
 
 def _may_stay(member: Member, nodes: Mapping[str, Node], pool: str, settings: Settings) -> bool:
@@ -193,7 +107,7 @@ def _stop(group: Group, goes: Sequence[Member], ends: float) -> None:
         for member in goes:
             _remove_gang(group.name, member.slot)
     gone = set(names)
-    while gone and any(name in gone for _, name, _ in _living()):
+    while gone and any(name in gone for _, name, _ in living()):
         if time.monotonic() > ends:
             raise TimeoutError(f"members of {group.name!r} did not stop in time")
         time.sleep(_POLL_SECONDS)

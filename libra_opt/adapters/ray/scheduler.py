@@ -8,7 +8,8 @@ from typing import Any
 from libra_opt.adapters.ray.child import Child
 from libra_opt.adapters.ray.cluster import make_state
 from libra_opt.adapters.ray.commands import BUNDLES, commands_for
-from libra_opt.adapters.ray.members import RefusedError, look, request, set_target
+from libra_opt.adapters.ray.looking import look
+from libra_opt.adapters.ray.members import RefusedError, request, set_target
 from libra_opt.adapters.ray.records import Snapshot
 from libra_opt.adapters.ray.settings import Settings
 from libra_opt.domain import Plan

@@ -94,7 +94,7 @@ def way(address, *, is_static):
     groups = [ElasticGroup(name, Worker, {"GPU": 1, "CPU": 1}, 1, N_ALL) for name in ("a", "b")]
     for group in groups:
         set_target(group.name, N_ALL // 2, "h100", settings.scheduler)
-    until(lambda: all(len(group.members()) == N_ALL // 2 for group in groups), 120)
+    until(lambda: [len(group.members()) for group in groups], [N_ALL // 2] * 2, 120)
     scheduler = RayScheduler(settings.scheduler)
     scheduler.observe()
     controller = None if is_static else Controller(scheduler, settings, MemoryHere(), PERIOD_SECONDS)

@@ -63,11 +63,9 @@ class RealRay:
         self.cluster.shutdown()
 
 
-def until(is_so, seconds=40):
-    """Wait until something is so, and tell whether it came to be."""
+def until(look, wanted, seconds=60.0):
+    """Wait until a look finds what is wanted; what it found last is told where it never does."""
     ends = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > ends:
-            return False
+    while (found := look()) != wanted:
+        assert time.monotonic() < ends, f"no {wanted!r} within {seconds:g} s; seen last: {found!r}"
         time.sleep(0.1)
-    return True

@@ -62,6 +62,38 @@ def test_node_that_is_gone_has_no_capacity_and_is_told_of():
     assert "1 of 2 nodes that Ray remembers is gone" in notes
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {"a": 0, "b": 4}),
+        ({"weight": 2}, {"a": 1, "b": 3}),
+        ({"objective": "max_min"}, {"a": 1, "b": 3}),
+        ({"nominal_quota": {"gpu": 1}}, {"a": 1, "b": 3}),
+    ],
+    ids=lambda each: next(iter(each), "as it is"),
+)
+def test_group_that_lost_its_only_member_with_a_node_waits_until_it_counts_for_more(changes, expected):
+    nodes = [*(node(name, cards=2, free_cards=0) for name in "nm"), node("gone", cards=2, is_alive=False)]
+    groups = [group("a", minimum=1, queue="team"), group("b", minimum=1)]
+    there = tuple(Member(slot, "alive", {0: "n" if slot < 2 else "m"}) for slot in range(4))
+    state, _ = make_state(look(nodes, groups, {"b": there}, {"a": 1, "b": 5}), SETTINGS, NOW)
+    if weight := changes.get("weight"):
+        state = state.replace({"jobs": tuple(job.replace({"weight": weight}) if job.id == "a" else job for job in state.jobs)})
+    if objective := changes.get("objective"):
+        state = state.replace({"options": state.options.replace({"objective": objective})})
+    if quota := changes.get("nominal_quota"):
+        state = state.replace({"queues": tuple(queue.replace({"nominal_quota": quota}) for queue in state.queues)})
+    plan = allocate(state)
+    assert {job.id: sum(stage.resources["gpu"] for stage in job.stages) for job in plan.jobs} == expected
+
+
+def test_members_of_the_nodes_that_are_left_go_on_when_one_is_lost():
+    nodes = [*(node(name, cards=2, free_cards=0) for name in "nm"), node("gone", cards=2, is_alive=False)]
+    there = tuple(Member(slot, "alive", {0: "n" if slot < 1 else "m"}) for slot in range(3))
+    seen = look(nodes, [group("a"), group("b")], {"a": alive(1, "n"), "b": there}, {"a": 1, "b": 5})
+    assert told(seen) == []
+
+
 def test_gang_that_lost_an_actor_holds_nothing_and_is_swept_before_anything_grows():
     there = (*alive(1, "n", unit=2), Member(1, "broken", {0: "n"}))
     seen = look([node("n", free_cards=5)], [group("g", unit=2, minimum=2)], {"g": there}, {"g": 4})

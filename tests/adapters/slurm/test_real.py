@@ -40,6 +40,11 @@ def texts(turn):
     return [(outcome.command.text, outcome.status) for each in turn.rounds for outcome in each.applied.outcomes]
 
 
+def tasks_of(turn):
+    """Return how many tasks of two cards the last plan of a period gives each job."""
+    return tuple(sum(int(stage.resources["gpu"]) for stage in job.stages) // 2 for job in turn.rounds[-1].plan.jobs)
+
+
 def test_cards_follow_load_that_swaps_within_two_periods_and_the_quota_holds(slurm, loop):
     slurm.account("team-a", cards=20)
     slurm.account("team-b")
@@ -61,6 +66,32 @@ def test_cards_follow_load_that_swaps_within_two_periods_and_the_quota_holds(slu
     turn = controller.turn()
     assert texts(turn) == []
     assert (turn.outcome.n_running, turn.outcome.n_preemptions) == (2, 0)
+
+
+def test_lost_node_is_planned_around_and_used_again_when_it_is_back(slurm, loop):
+    slurm.account("team-a")
+    slurm.account("team-b")
+    a, b = (slurm.submit_elastic(f"elastic-{name}", 16, account=f"team-{name}") for name in "ab")
+    controller = loop()
+    slurm.want(a, 8)
+    slurm.want(b, 8)
+    controller.turn()
+    slurm.until(lambda: (slurm.running(a), slurm.running(b)) == (8, 8), "eight tasks of each on 32 cards")
+    slurm.lose("gpu4")
+    try:
+        slurm.until(lambda: slurm.running(a) + slurm.running(b) == 12, "twelve tasks on the nodes that are left")
+        turn = controller.turn()
+        assert [each.state.pools[0].capacity["gpu"] for each in turn.rounds] == [24]
+        assert any(note.startswith("node gpu4 is down") for note in turn.rounds[0].notes)
+        slurm.want(a, 2)
+        slurm.want(b, 14)
+        planned = tasks_of(controller.turn())
+        assert sum(planned) == 12
+        assert planned[0] in (1, 2)
+        slurm.until(lambda: (slurm.running(a), slurm.running(b)) == planned, f"{planned} tasks on the cards that are left")
+    finally:
+        slurm.find("gpu4")
+    slurm.until(lambda: controller.turn() and (slurm.running(a), slurm.running(b)) == (2, 14), "fourteen tasks of b with the node that is back")
 
 
 def test_what_slurm_refuses_is_told_and_planned_around_in_the_same_period(slurm, loop):

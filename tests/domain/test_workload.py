@@ -1,0 +1,38 @@
+"""The cluster of a workload is refused for whatever a state of it would be, when the document is read and not in the first period of a simulation."""
+
+import json
+
+import pytest
+
+from libra_opt.domain import read_workload
+from libra_opt.errors import InputError
+
+WORKLOAD = {
+    "format": "libra-opt/workload/1",
+    "pools": [{"name": "p", "capacity": {"gpu": 8}}],
+    "queues": [{"name": "q"}],
+    "jobs": [{"id": "j", "steps": [{"parts": [{"seconds": 1}]}]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "paths"),
+    [
+        ({"pools": [{"name": "p", "capacity": {"gpu": "much"}, "card_mem": "AAA"}]}, ["pools[0].capacity.gpu", "pools[0].card_mem"]),
+        ({"pools": [{"name": "p", "capacity": {"tpu": 1}}, {"name": "p", "capacity": {}}]}, ["pools[0].capacity.tpu", "pools[1].name"]),
+        (
+            {"queues": [{"name": "q", "nominal_quota": {"gpu": "8x"}, "borrowing_limit": {"tpu": 1}}]},
+            ["queues[0].borrowing_limit.tpu", "queues[0].nominal_quota.gpu"],
+        ),
+        ({"queues": [{"name": "q", "parent": "nobody"}]}, ["queues[0].parent"]),
+        ({"resources": [{"name": "gpu"}, {"name": "gpu"}]}, ["resources[1].name"]),
+        ({"resources": [], "pools": [{"name": "p", "capacity": {}}]}, ["resources"]),
+        ({"pools": [], "jobs": []}, ["jobs", "pools"]),
+        ({"jobs": WORKLOAD["jobs"] * 2}, ["jobs[1]"]),
+    ],
+)
+def test_fault_of_the_cluster_is_named_by_its_path(changes, paths):
+    assert read_workload(json.dumps(WORKLOAD)).queues[0].name == "q"
+    with pytest.raises(InputError) as caught:
+        read_workload(json.dumps({**WORKLOAD, **changes}))
+    assert sorted(fault.path for fault in caught.value.faults) == paths
