@@ -51,8 +51,8 @@ _GAP, _EFFORT = 5e-4, 0.02
 _SMALL: Final = 4_000
 """From so many cells on, the first plan is taken, which is near the bound where many divide; a smaller program is searched as others are."""
 
-_TRIES: Final = 2
-"""How many levels between the one reached and the highest there is are tried as bounds."""
+_TRIES, _MANY = 2, 100_000
+"""How many levels between the one reached and the highest there is are tried as bounds; one where there are more than so many cells."""
 
 _NEARLY_NONE: Final = 1e-9
 """The service of a job that may have as little as it likes."""
@@ -118,7 +118,7 @@ def _proven(program: Program, fairness: Fairness, counts: _Flags, service: _Floa
     n_served = fairness.n_items - unserved
     most, prices = _most_at(program, fairness, counts, 0.0, None)
     low, high = level, fairness.top
-    for _ in range(_TRIES):
+    for _ in range(_TRIES if program.n_cells <= _MANY else 1):
         tried = float(np.sqrt(low * high))
         reached, prices = _most_at(program, fairness, counts, tried, prices)
         if reached < n_served * (1 - 1e-9):
