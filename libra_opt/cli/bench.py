@@ -17,6 +17,7 @@ from libra_opt.benchmark.report import Report
 from libra_opt.benchmark.results import Case, PeerRun, Run, Settings
 from libra_opt.benchmark.suite import run_case
 from libra_opt.benchmark.summary import growths, summarise, summarise_peers
+from libra_opt.cli.bench_objectives import run_objectives
 from libra_opt.cli.bench_table import show_report
 from libra_opt.cli.documents import changed_options, deliver
 from libra_opt.cli.parser import BENCH_FAMILIES, PEERS
@@ -38,6 +39,8 @@ _FULL: Final[_Usual] = BENCH_FAMILIES, (100, 1_000, 10_000, 100_000), 120.0
 def run(arguments: argparse.Namespace) -> int:
     """Measure, show the tables, and write the JSON where it is asked for."""
     settings = _settings(arguments)
+    if arguments.objectives is not None:
+        return run_objectives(arguments, settings)
     if arguments.json not in (None, STANDARD_STREAM):
         check_writable(Path(arguments.json))
     cases = all_cases(settings)

@@ -5,12 +5,26 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-__all__ = ["BACKENDS", "BENCH_FAMILIES", "ENGINES", "FAMILIES", "GENERATED", "MEANINGS", "OVERRIDES", "PEERS", "RECORDED", "SCHEDULERS", "build_parser"]
+__all__ = [
+    "BACKENDS",
+    "BENCH_FAMILIES",
+    "COMPARED",
+    "ENGINES",
+    "FAMILIES",
+    "GENERATED",
+    "MEANINGS",
+    "OVERRIDES",
+    "PEERS",
+    "RECORDED",
+    "SCHEDULERS",
+    "build_parser",
+]
 
 BACKENDS = ("auto", "cp_sat", "lp_relaxation", "greedy")
 OVERRIDES = ("backend", "gap", "effort", "seed")
 FAMILIES = ("plain", "full", "templates", "rigid", "five")
 BENCH_FAMILIES = ("plain", "full", "templates", "rigid", "30x", "full-30x", "five", "fits", "recorded")
+COMPARED = ("proportional_fairness", "on_time", "max_min", "drf")
 PEERS = ("cp_sat", "highs", "highs_grid", "lp_clarabel", "lp_highs", "greedy")
 RECORDED = ("genai2026", "dlrm2025", "spotgpu2026", "agentcgroup", "search_r1")
 GENERATED = ("phase_switching",)
@@ -235,6 +249,8 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", nargs="+", choices=(*PEERS, "none"), metavar="PEER", help=f"of {', '.join(PEERS)}, or none (default: all)")
     parser.add_argument("--peer-seeds", type=int, default=1, metavar="N", help="how many of the seeds the peers get (default: %(default)s)")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="wall clock per peer and state (default: 10)")
+    told = f"of {', '.join(COMPARED)}: nothing but what these cost beside weighted_throughput, by turns in one process"
+    parser.add_argument("--objectives", nargs="+", choices=COMPARED, metavar="OBJECTIVE", help=told)
     parser.add_argument("--effort", type=float, metavar="N", help="effort, over that of the states")
     parser.add_argument("--gap", type=float, metavar="SHARE", help="gap that is good enough, over that of the states")
     parser.add_argument("--starts", type=int, default=5, metavar="N", help="how often whole processes are timed, 0 for not at all (default: %(default)s)")

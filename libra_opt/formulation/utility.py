@@ -1,7 +1,7 @@
 """What service is worth to each job: one concave function per job, and how much more than the line between two levels it may give.
 
-Every policy that is a mere column of values is a sum of three parts: one linear in service, one linear up to a pace and flat from there, and a logarithm.
-The first two are straight between levels as long as the pace is one of them; of the logarithm the program knows how far it rises above the line between two
+Every policy that is a mere column of values is a sum of three parts: one linear in service, some linear up to a pace and flat from there, and a logarithm.
+The first two are straight between levels as long as the paces are among them; of the logarithm the program knows how far it rises above the line between two
 levels where ticks were passed over, so that bounds hold on a coarse grid too.
 """
 
@@ -22,14 +22,16 @@ LOG_FLOOR: Final = 0.01
 
 @dataclass(frozen=True)
 class Utility:
-    """``linear * y + paced * min(y, pace) + log * l(y)`` per job, with ``l(y) = y / f`` up to the floor ``f`` and ``1 + ln(y / f)`` above.
+    """``linear * y + sum of paced * min(y, pace) + log * l(y)`` per job, with ``l(y) = y / f`` up to the floor ``f`` and ``1 + ln(y / f)`` above.
 
     Nothing is gained by waiting: at service 0 every utility is 0. No part is ever negative.
 
     Attributes
     ----------
-    linear, paced, pace, log
-        Shape ``(n_jobs,)``; `pace` lies in 0..1.
+    linear, log
+        Shape ``(n_jobs,)``.
+    paced, pace
+        Shape ``(n_jobs, n_paces)``; `pace` lies in 0..1.
     """
 
     linear: _Floats
@@ -41,7 +43,7 @@ class Utility:
         """Return the value of each job at each service, both of shape ``(n,)``."""
         value = self.linear[job] * service
         if self.paced.any():
-            value = value + self.paced[job] * np.minimum(service, self.pace[job])
+            value = value + (self.paced[job] * np.minimum(service[:, None], self.pace[job])).sum(axis=1)
         if self.log.any():
             value = value + self.log[job] * _log(service)
         return np.asarray(value)
@@ -54,8 +56,8 @@ class Utility:
     @property
     def bends(self) -> tuple[_Indices, _Floats]:
         """Jobs whose utility bends, and the services where, both of shape ``(n,)``; the grid has levels there."""
-        job = np.flatnonzero((self.paced > 0) & (self.pace > 0) & (self.pace < 1))
-        return job, self.pace[job]
+        job, which = np.nonzero((self.paced > 0) & (self.pace > 0) & (self.pace < 1))
+        return job, self.pace[job, which]
 
     def rise(self, job: _Indices, low: _Floats, high: _Floats) -> _Floats:
         """Return how far each job's utility rises at most above the line between two services with no bend between, all of shape ``(n,)``."""
@@ -74,7 +76,7 @@ class Utility:
 
     def best_between(self, job: _Indices, low: _Floats, high: _Floats, cost: _Floats) -> _Floats:
         """Return the service from `low` to `high` that is best when a unit of service costs `cost`, all of shape ``(n,)``; no bend lies between the two."""
-        steep = cost - self.linear[job] - np.where(high <= self.pace[job], self.paced[job], 0.0)
+        steep = cost - self.linear[job] - np.where(high[:, None] <= self.pace[job], self.paced[job], 0.0).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             best = np.where(steep > 0, self.log[job] / steep, np.inf)
         return np.asarray(np.clip(np.where(best < LOG_FLOOR, low, best), low, high))
@@ -86,8 +88,8 @@ class Utility:
 
 def linear_utility(worth: _Floats) -> Utility:
     """Return the utility that is `worth` times the service, shape ``(n_jobs,)``."""
-    nothing = np.zeros(len(worth))
-    return Utility(worth, nothing, np.ones(len(worth)), nothing)
+    none = np.zeros((len(worth), 0))
+    return Utility(worth, none, none, np.zeros(len(worth)))
 
 
 def _log(service: _Floats) -> _Floats:

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from libra_opt.domain.options import Options
 from libra_opt.formulation.bundles import Window
-from libra_opt.formulation.encode import bent, refine, unbent
+from libra_opt.formulation.encode import bent, refine, revalue, unbent
 from libra_opt.formulation.fairness import Fairness
 from libra_opt.formulation.program import Choice, Program
-from libra_opt.formulation.utility import Utility
+from libra_opt.formulation.utility import Utility, linear_utility
 from libra_opt.solvers import auto, cp_sat
+from libra_opt.solvers.filling import fill_levels
 from libra_opt.solvers.found import NOTHING_SPENT
 from libra_opt.solvers.greedy import greedy_choice, settle
 from libra_opt.solvers.lagrangian import price_out
@@ -57,7 +58,9 @@ def solve(program: Program, options: Options) -> Solution:
     is_small = program.bundles.is_whole and (program.n_cells <= _MOST_CELLS or options.backend == "cp_sat")
     if is_small and n_items <= _MOST_ITEMS:
         return _exactly(program, fairness, options)
-    return _in_order(program, fairness, options) if fairness.is_ordered else _by_level(program, fairness, options)
+    if fairness.is_ordered:
+        return _in_order(program, fairness, options)
+    return fill_levels(program, fairness, options) if fairness.then is None else _by_level(program, fairness, options)
 
 
 def _exactly(program: Program, fairness: Fairness, options: Options) -> Solution:
@@ -70,17 +73,15 @@ def _exactly(program: Program, fairness: Fairness, options: Options) -> Solution
 
 
 def _by_level(program: Program, fairness: Fairness, options: Options) -> Solution:
-    """Bring as many jobs as there is room for to the highest level that the relaxation lets all of them reach, and add value beside."""
-    jobs = fairness if fairness.then is None else _as_jobs(program, fairness)
+    """Bring queues to the highest level that the relaxation lets all of them reach when the jobs inside are served alike, and add value beside."""
+    jobs = _as_jobs(program, fairness)
     counts = np.asarray(jobs.item >= 0)
-    tried: dict[float, float] = {}
 
     def reach(level: float) -> float:
         """Return how many jobs, fractions of them counted, no plan brings beyond the level."""
         utility = _up_to(jobs, counts, level, np.zeros(program.n_jobs))
         coarse = bent(program, utility, np.zeros(program.n_jobs))
-        tried[level] = price_out(coarse, dual_prices(coarse), NOTHING_SPENT).bound
-        return tried[level]
+        return price_out(coarse, dual_prices(coarse), NOTHING_SPENT).bound
 
     low, high = _LEAST_LEVEL * jobs.top, jobs.top
     most = reach(low)
@@ -98,21 +99,27 @@ def _by_level(program: Program, fairness: Fairness, options: Options) -> Solutio
     plain = unbent(solution.program, program)
     prices = dual_prices(program)
     score = plain.score(solution.choice)
-    bound = max(score.value, price_out(program, prices, NOTHING_SPENT).bound)
+    bound = max(score.value, price_out(program, prices, Limits.of(score)).bound)
     bounds = Bounds(0.0, 0.0, 0.0, bound)
-    divided = _proven(plain, solution.choice, fairness, tried, most)
+    is_free = Limits.of(score) == NOTHING_SPENT
+    divided = Divided(0, _most_level(program, fairness) if is_free else fairness.top, is_proven=False)
     return Solution(plain, solution.choice, score, bounds, "auto", "effort", prices=prices, divided=divided)
 
 
-def _proven(program: Program, choice: Choice, fairness: Fairness, tried: dict[float, float], most: float) -> Divided:
-    """Return what the levels that were tried prove: so many cannot be served, and those that are cannot all reach a level that relaxes to fewer."""
-    level, runs = program.level(choice), program.runs(choice)
-    service = np.where(runs, program.bundles.service[level], 0.0)
-    if fairness.then is not None:
-        return Divided(0, fairness.top, is_proven=False)
-    n_served = fairness.n_items - fairness.summary(service)[0]
-    beyond = [each for each, reached in tried.items() if reached < n_served * (1 - 1e-9)]
-    return Divided(max(0, fairness.n_items - int(np.floor(most + 1e-6))), min(beyond, default=fairness.top), is_proven=False)
+def _most_level(program: Program, fairness: Fairness) -> float:
+    """Return what the least level of the queues that could use more does not pass in a plan that spends nothing of tiers 1 to 3.
+
+    All levels together are bounded by prices, and no queue has more than its demand.
+    """
+    counted = np.flatnonzero(fairness.item >= 0)
+    each = np.zeros(program.n_jobs)
+    each[counted] = fairness.part(counted, np.ones(len(counted)))
+    whole = np.sort(fairness.levels(np.ones(program.n_jobs)))
+    summed = replace(revalue(program, linear_utility(each)), stake=each, per_ms=np.zeros(program.n_jobs), lost=np.zeros(program.n_jobs))
+    most = price_out(summed, dual_prices(summed), NOTHING_SPENT).bound
+    alike = (most - np.append(0.0, np.cumsum(whole)[:-1])) / np.arange(len(whole), 0, -1)
+    is_open = np.flatnonzero(alike <= whole)  # the queues of less demand have all of it; the first to be so is where the others are alike
+    return float(alike[is_open[0]]) if len(is_open) else fairness.top
 
 
 def _as_jobs(program: Program, fairness: Fairness) -> Fairness:
@@ -131,7 +138,7 @@ def _as_jobs(program: Program, fairness: Fairness) -> Fairness:
 def _up_to(jobs: Fairness, counts: npt.NDArray[np.bool_], level: float, beside: _Floats) -> Utility:
     """Return the utility that counts a job up to a level, as a share of it, and `beside` times its service."""
     pace = jobs.needed(level)
-    return Utility(beside, np.where(counts, 1.0 / np.maximum(pace, 1e-12), 0.0), pace, np.zeros(len(pace)))
+    return Utility(beside, np.where(counts, 1.0 / np.maximum(pace, 1e-12), 0.0)[:, None], pace[:, None], np.zeros(len(pace)))
 
 
 def _in_order(program: Program, fairness: Fairness, options: Options) -> Solution:

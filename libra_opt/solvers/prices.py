@@ -29,7 +29,7 @@ from libra_opt.solvers.steps import reach, step
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["dual_prices", "n_rows", "sharpened"]
+__all__ = ["descended", "dual_prices", "n_rows", "sharpened"]
 
 _Floats = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -84,6 +84,12 @@ def sharpened(program: Program, prices: Prices, priced: Priced) -> tuple[Prices,
     if program.n_jobs <= _FEW or n_rows(program) <= _FEW_ROWS:
         return prices, priced
     return _among_open(program, prices, priced, _OPEN_WIDTHS[1] * min(1.0, (_SAMPLE / _sample_size(program)) ** 0.25))
+
+
+def descended(inner: Program, prices: Prices, n_steps: int) -> Prices:
+    """Return where the smoothed dual of a program descends to from prices, in at most so many steps."""
+    dual = Dual(inner, np.ones(inner.n_jobs))
+    return dual.rows.prices(_descend(dual, dual.rows.point(prices), _OPEN_TEMPERATURES, n_steps))
 
 
 def n_rows(program: Program) -> int:
@@ -161,8 +167,7 @@ def _among_open(program: Program, prices: Prices, priced: Priced, width: float) 
             return prices, priced
         after = over.prices(opened.duals)
     else:
-        dual = Dual(inner, np.ones(inner.n_jobs))
-        after = dual.rows.prices(_descend(dual, dual.rows.point(prices), _OPEN_TEMPERATURES, _OPEN_STEPS if program.n_jobs <= _MANY else _STEPS))
+        after = descended(inner, prices, _OPEN_STEPS if program.n_jobs <= _MANY else _STEPS)
     return step(program, prices, priced, after)
 
 

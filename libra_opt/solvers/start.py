@@ -4,6 +4,7 @@ The grid is made fine where the prices point and split at them; jobs whose answe
 its duals are the prices from then on, and prove the bound over all jobs and the full grid; its optimum is dived into and mended.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from libra_opt.formulation.program import Choice, Program
 from libra_opt.formulation.shadow import Prices
 from libra_opt.solvers.columns import Columns, near_best
 from libra_opt.solvers.core import Core, split, value_outside
+from libra_opt.solvers.curved import follow
 from libra_opt.solvers.diving import dive
 from libra_opt.solvers.exchange import exchange, mend
 from libra_opt.solvers.found import NOTHING_SPENT, Found
@@ -39,6 +41,9 @@ _MARGIN = 0.1
 _CORES = ((0.1, 1_500, 9_000), (0.2, 1_500, 9_000), (0.3, 3_000, 18_000), (0.3, 6_000, 36_000))
 """The same for the core, and its most jobs and cells; one after the other, while the jobs outside it spoil the linear optimum and no plan comes within
 the gap."""
+
+_CURVED_CORE = (0.3, 60_000, 200_000)
+"""The same where the value is curved."""
 
 _PER_ROW = 40
 """The first core has so many jobs for every shared row at most: as many are split as rows are tight."""
@@ -77,13 +82,16 @@ def first_plan(program: Program, prices: Prices, options: Options) -> Found:
         The gap that is good enough, and the effort that bounds what is done by hand.
     """
     fine, gap = program, options.gap
-    if not program.bundles.is_whole:
-        fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.stake))
-    prices, priced = sharpened(fine, prices, price_out(fine, prices, NOTHING_SPENT))
+    is_spread = program.utility.is_curved
+    if is_spread and not program.bundles.is_whole:
+        fine, prices, priced = follow(program, prices, gap)
+    else:
+        if not program.bundles.is_whole:
+            fine = refine(program, promising_window(program, prices, price_out(program, prices, NOTHING_SPENT), _MARGIN * program.stake))
+        prices, priced = sharpened(fine, prices, price_out(fine, prices, NOTHING_SPENT))
     choice, undived = None, None
-    fewest = _PER_ROW * n_rows(program)
-    for margin, n_jobs, n_cells in ((_CORES[0][0], min(fewest, _CORES[0][1]), min(6 * fewest, _CORES[0][2])), *_CORES[1:]):
-        opened = _open(fine, prices, priced, margin, n_jobs + program.n_jobs // _PER_CORE, n_cells + 6 * program.n_jobs // _PER_CORE)
+    for margin, n_jobs, n_cells in _cores(program, is_curved=is_spread):
+        opened = _open(fine, prices, priced, margin, n_jobs, n_cells)
         if opened is None:
             continue
         undived = opened
@@ -96,6 +104,16 @@ def first_plan(program: Program, prices: Prices, options: Options) -> Found:
     if undived is not None:
         choice, _ = _dive(fine, undived, choice, priced.bound, gap)
     return _found(fine, greedy_choice(fine) if choice is None else choice, prices, options.effort)
+
+
+def _cores(program: Program, *, is_curved: bool) -> Iterator[tuple[float, int, int]]:
+    """Yield margin, most jobs and most cells of the cores; one of nearly all jobs where the value is curved, as the answer of hardly any is clear then."""
+    if is_curved:
+        yield _CURVED_CORE
+        return
+    fewest = _PER_ROW * n_rows(program)
+    for margin, n_jobs, n_cells in ((_CORES[0][0], min(fewest, _CORES[0][1]), min(6 * fewest, _CORES[0][2])), *_CORES[1:]):
+        yield margin, n_jobs + program.n_jobs // _PER_CORE, n_cells + 6 * program.n_jobs // _PER_CORE
 
 
 def _open(program: Program, prices: Prices, priced: Priced, margin: float, n_jobs: int, n_cells: int) -> _Opened | None:

@@ -66,3 +66,13 @@ def test_unknown_names_are_refused_with_those_there_are(argv, capsys):
         main(["bench", *argv])
     assert ended.value.code == 2
     assert "choose from" in capsys.readouterr().err
+
+
+def test_objectives_are_compared_with_weighted_throughput(capsys):
+    assert main([*QUICK, "--families", "plain", "--sizes", "60", "--objectives", "max_min", "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    usual, other = (json.loads(line) for line in shown.out.splitlines())
+    assert (usual["objective"], usual["ratio"]) == ("weighted_throughput", 1.0)
+    assert (other["objective"], [name for name, *_ in other["tiers"]][-3:]) == ("max_min", ["unserved", "level", "value"])
+    assert other["ratio"] == pytest.approx(other["cpu_seconds"] / usual["cpu_seconds"])
+    assert "reached / bound" in shown.err

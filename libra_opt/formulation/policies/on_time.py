@@ -31,4 +31,4 @@ def on_time(state: State, ledger: Ledger, tables: Tables) -> Valuation:  # noqa:
     pace = np.where(is_due, np.clip((during - until + left) / np.where(is_due, during, 1.0), 0.0, 1.0), 0.0)
     weight = importance(state, tables)
     linear, paced = weight * EARLY * seconds, np.where(pace > 0, weight * during, 0.0)
-    return valuation(tables, Utility(linear, paced, pace, np.zeros(tables.n_jobs)), charge=linear + paced)
+    return valuation(tables, Utility(linear, paced[:, None], pace[:, None], np.zeros(tables.n_jobs)), charge=linear + paced)

@@ -17,5 +17,5 @@ def proportional_fairness(state: State, ledger: Ledger, tables: Tables) -> Valua
     A move takes the same share of whatever service a job has, and a share ``x`` lost is worth ``-ln(1 - x)``, about ``x``, at any service.
     """
     weight = importance(state, tables)
-    nothing = np.zeros(tables.n_jobs)
-    return valuation(tables, Utility(nothing, nothing, np.ones(tables.n_jobs), weight), charge=weight)
+    none = np.zeros((tables.n_jobs, 0))
+    return valuation(tables, Utility(np.zeros(tables.n_jobs), none, none, weight), charge=weight)
