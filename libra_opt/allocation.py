@@ -79,6 +79,7 @@ def allocate(state: State) -> Plan:
             jobs=jobs,
             certificate=_certify(decoded, solution, state.options, ahead.horizon if ahead else None, priced.bound if priced else None),
             utilisation=decoded.utilisation,
+            cost_per_hour=decoded.cost_per_hour,
             prices=shadow_prices(ledger, solution.program, solution.prices) if solution.prices else (),
             forecast=describe(state, expected, looks_ahead=ahead is not None),
             ahead=ahead.periods if ahead else (),

@@ -1,5 +1,5 @@
 # The program of allocation.md in its direct form: jobs x stages x pools x resource dimensions, no bundles.
-# The labels R1 to R15 and the names of the tiers are those of allocation.md.
+# The labels R1 to R16 and the names of the tiers are those of allocation.md.
 #
 # Not here, because it changes neither a tier nor a choice: the spare (second exception of R14), evenness and the order by id.
 # Protected jobs that wait although they fit (last clause of R13) are excluded by the tier protected_lost as long as they are worth something.
@@ -57,6 +57,8 @@ param ceiling{Q, R}, >= 0, default Infinity;
 param reserved{Q, R}, >= 0, default 0;
 param ask{S, R}, >= 0, default 0;                  # what a stage would hold at level 1 within its quotas
 
+param price{K, R}, >= 0, default 0;                # what a quantum costs for one hour
+param M, >= 0, default Infinity;                   # cost ceiling
 param B, >= 0, default Infinity;                   # preemption budget, ms
 param P, > 0;                                      # period, s
 param H, > 0;                                      # hold_periods
@@ -196,6 +198,9 @@ s.t. R15_entry{(s, k) in ALLOWED: entries[s] > 0}: sum{e in 1..entries[s]: entry
 s.t. R15_exactly{(s, k) in ALLOWED, r in R: listed[s, r] = 1}:
   u[s, r] * x[s, k, r] = sum{e in 1..entries[s]: entry_pool[s, e] = k} entry_amount[s, e, r] * pick[s, e];
 s.t. R15_service{s in S: entries[s] > 0}: y[job[s]] <= sum{e in 1..entries[s]} share[s, e] * pick[s, e];
+
+# R16: all that is allocated costs at most the ceiling.
+s.t. R16_cost{i in 1..1: M < Infinity}: sum{(s, k) in ALLOWED, r in R} price[k, r] * u[s, r] * x[s, k, r] <= M;
 
 # Objective, in strict order -----------------------------------------------------------------------------------------------------
 

@@ -196,6 +196,9 @@ def _options(state: State) -> list[str]:
     lines = [_scalar("P", exact(state.period.seconds)), _scalar("H", exact(options.hold_periods))]
     if options.preemption_budget_seconds is not None:
         lines.append(_scalar("B", round(exact(options.preemption_budget_seconds) * 1000)))
+    cost = state.ledger.cost
+    if cost is not None:
+        lines += [_table("price", _cells(cost.price)), _scalar("M", cost.ceiling)]
     return lines
 
 

@@ -25,7 +25,7 @@ _MOST_SHOWN = 50
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain all jobs in a table, or one in full."""
-    if arguments.solves < 0:
+    if arguments.solves is not None and arguments.solves < 0:
         raise InputError("the command line", (Fault("--solves", f"{arguments.solves} is below 0; give how many states may be solved"),))
     state = open_state(arguments.state, changed_options(arguments))
     plan = open_plan(arguments.plan) if arguments.plan is not None else None

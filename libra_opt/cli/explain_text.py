@@ -23,7 +23,7 @@ def explanation_lines(told: Explanation) -> Iterator[str]:
     if told.wanted is not None:
         yield from _wanted_lines(told.wanted)
     if told.changes:
-        yield "  what would have helped, the cheapest first (each was tried by planning again)"
+        yield "  what would have helped, the cheapest first (each was tried by planning again; ~ with less effort)"
         for change in told.changes:
             yield f"    {change_text(change)}"
     else:
@@ -36,7 +36,8 @@ def change_text(change: Change) -> str:
     """Return a change as `whatif` takes it, what it costs, and what comes of it."""
     settings = " ".join(f"--set {setting}" for setting in change.settings)
     least = "" if change.is_least else "; less may do"
-    return f"{change.kind.replace('_', ' ')}: {settings} (share {change.share:.4g}{least}) -> {change.action}, {100 * change.service:.1f} %"
+    outcome = f"{change.action}, {100 * change.service:.1f} %"
+    return f"{'' if change.is_confirmed else '~ '}{change.kind.replace('_', ' ')}: {settings} (share {change.share:.4g}{least}) -> {outcome}"
 
 
 def _wanted_lines(wanted: WantedBundle) -> Iterator[str]:

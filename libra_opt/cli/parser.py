@@ -187,7 +187,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", nargs="?", metavar="JOB", help="a job by its id, in full (default: a table of all jobs)")
     _add_overrides(parser)
     parser.add_argument("--plan", metavar="PLAN", help="the plan of the state (default: it is made)")
-    parser.add_argument("--solves", type=int, default=100, metavar="N", help="most changed states that are planned for one job (default: %(default)s)")
+    parser.add_argument("--solves", type=int, metavar="N", help="most changed states that are planned for one job (default: 100; with more than 60 jobs, 40)")
     parser.add_argument("--json", action="store_true", help="the explanation as JSON on standard output")
     parser.add_argument("--all", action="store_true", help="show every job in the table, however many there are")
 

@@ -1,7 +1,11 @@
 """The cluster: pools of one GPU type, and the queues (tenants) that share them."""
 
+from collections.abc import Mapping
+
 from libra_opt.domain.amounts import Amount, Amounts
 from libra_opt.domain.base import Name, NonNegative, Positive, Value
+from libra_opt.domain.frozen import FrozenMapping
+from libra_opt.domain.resource import CARDS
 
 __all__ = ["Pool", "Queue"]
 
@@ -18,13 +22,28 @@ class Pool(Value):
     card_mem
         Memory of one card, where cards are exclusive; then `gpu_mem` is at most `card_mem` times `gpu` (R9).
     price
-        What one card costs for one hour, in any currency; for policies that look at cost.
+        What one card costs for one hour, in any currency: the same as ``price_per_hour`` of ``gpu`` alone.
+    price_per_hour
+        What one unit of each resource costs for one hour while it is allocated, all in the currency of `price`; a resource that is missing is free. What
+        all allocations cost together may be limited (R16, ``options.cost_ceiling``).
     """
 
     name: Name
     capacity: Amounts = Amounts()
     card_mem: Amount | None = None
     price: NonNegative | None = None
+    price_per_hour: FrozenMapping[Name, NonNegative] = FrozenMapping()
+
+    @property
+    def prices(self) -> Mapping[str, float]:
+        """What one unit costs for one hour, by resource.
+
+        Examples
+        --------
+        >>> dict(Pool(name="a100", price=2.5, price_per_hour={"cpu": 0.03}).prices)
+        {'gpu': 2.5, 'cpu': 0.03}
+        """
+        return self.price_per_hour if self.price is None else {CARDS: self.price, **self.price_per_hour}
 
 
 class Queue(Value):

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.cluster import Pool, Queue
 from libra_opt.domain.contradictions import Contradictions
+from libra_opt.domain.cost import Cost
 from libra_opt.domain.curve import Curve, enter_curve
 from libra_opt.domain.faults import Location, path_of
 from libra_opt.domain.forecast import Forecast
@@ -22,13 +23,10 @@ from libra_opt.domain.profile import Entry, Profile
 from libra_opt.domain.profile_reader import Limits, ProfileReader
 from libra_opt.domain.quantity import LIMIT, UNLIMITED, WrittenAmount, exact, parse
 from libra_opt.domain.queue_tree import parents_of, together, top_down
-from libra_opt.domain.resource import Resource
+from libra_opt.domain.resource import CARD_MEMORY, CARDS, Resource
 from libra_opt.domain.vectors import Vector, Vectors
 
 __all__ = ["CARDS", "CARD_MEMORY", "Ledger", "Location", "Moment", "enter"]
-
-CARDS, CARD_MEMORY = "gpu", "gpu_mem"
-"""The resources that R8's plain units and R9's memory per card speak of."""
 
 Moment: TypeAlias = tuple[Vector, Vector, tuple[float, ...]]
 """Demand, need and intensities of a stage in one period."""
@@ -76,6 +74,8 @@ class Ledger:
         R15, of the stages that bring one.
     ahead
         Of stages that tell more than the next period: `demand`, `need` and `intensity` of every period after it.
+    cost
+        R16, where the state has a cost ceiling.
     """
 
     resources: tuple[Resource, ...]
@@ -109,6 +109,7 @@ class Ledger:
     profiles: dict[int, Profile] = field(default_factory=dict)
     ahead: dict[int, tuple[Moment, ...]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    cost: Cost | None = None
 
     @property
     def n_resources(self) -> int:
@@ -249,6 +250,11 @@ class _Entry:
     def _pool(self, loc: Location, pool: Pool) -> None:
         self.ledger.capacity.append(self._vector(loc, "capacity", pool.capacity, self.zeros, self.rounded_down))
         self.ledger.card_ratio.append(None if pool.card_mem is None else self._card_ratio((*loc, "card_mem"), pool.card_mem))
+        for name in pool.price_per_hour:
+            if name not in self.index:
+                self._fault((*loc, "price_per_hour", name), f"unknown resource; this state has {', '.join(self.index)}", "resources")
+        if pool.price is not None and CARDS in pool.price_per_hour:
+            self._fault((*loc, "price"), f"is the price of {CARDS!r}, which price_per_hour states as well; leave one of them out")
 
     def _check_total(self) -> None:
         total = self.zeros

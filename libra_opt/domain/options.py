@@ -71,6 +71,8 @@ class Options(Value):
         Seed of the solver.
     preemption_budget_seconds
         Most seconds of lost service a period's moves may cost together (R12); null: no limit.
+    cost_ceiling
+        Most that all that is allocated may cost for one hour, at the prices of the pools (R16); null: no limit.
     hold_periods
         How many periods a plan is expected to hold; the charge of a move is spread over them (R11).
     priority_base
@@ -90,6 +92,7 @@ class Options(Value):
     effort: Annotated[float, Real(0, 100_000)] = 2
     seed: Annotated[int, WholeNumber(0, (1 << 31) - 1)] = 0
     preemption_budget_seconds: NonNegative | None = None
+    cost_ceiling: NonNegative | None = None
     hold_periods: Annotated[float, Real(1e-3, 1e6)] = 2
     priority_base: Annotated[float, Real(1, 100)] = 10
     spare: Flag = True

@@ -41,8 +41,10 @@ REASON_CODES: Final = (
     "own_limit",
     "partly_served",
     "queue_ceiling",
+    "cost_ceiling",
     "reserved",
     "move_not_worth_it",
+    "preemption_budget",
     "no_room",
     "evicted",
     "shed",
@@ -247,14 +249,15 @@ class Price(Value):
     ----------
     kind
         ``pool`` (capacity, R1), ``queue_ceiling`` (nominal quota plus borrowing limit, R10), ``queue_guarantee`` (nominal quota as a guarantee,
-        tier 3; here the price is what one unit *less* would add), ``reserve`` (what other queues keep from being lent, R10), ``preemption_budget`` (R12).
+        tier 3; here the price is what one unit *less* would add), ``reserve`` (what other queues keep from being lent, R10), ``cost_ceiling`` (R16),
+        ``preemption_budget`` (R12).
     name, resource
-        The pool or queue, and the resource; empty and ``seconds`` for the budget.
+        The pool or queue, and the resource; empty and ``seconds`` for the budget, empty and ``money`` for the cost ceiling (one unit of it per hour).
     price
         Objective per unit of the resource.
     """
 
-    kind: Literal["pool", "queue_ceiling", "queue_guarantee", "reserve", "preemption_budget"]
+    kind: Literal["pool", "queue_ceiling", "queue_guarantee", "reserve", "cost_ceiling", "preemption_budget"]
     name: Text
     resource: Text
     price: Finite
@@ -350,6 +353,8 @@ class Plan(Value):
         How good the plan is.
     utilisation
         Share of the capacity that is handed out, by pool and resource.
+    cost_per_hour
+        What all that is allocated costs for one hour, where the state has a cost ceiling (R16). Left out otherwise.
     prices
         Shadow prices of the shared limits.
     forecast
@@ -366,6 +371,7 @@ class Plan(Value):
     jobs: Annotated[tuple[PlannedJob, ...], Field(max_length=1_000_000, fail_fast=True)]
     certificate: Certificate
     utilisation: FrozenMapping[Text, FrozenMapping[Text, Finite]] = FrozenMapping()
+    cost_per_hour: Finite | None = LEFT_OUT
     prices: Annotated[tuple[Price, ...], _Many] = ()
     forecast: Annotated[tuple[Forecasted, ...], _Many] = ()
     ahead: Annotated[tuple[AheadPeriod, ...], Field(max_length=LONGEST_LOOK - 1, fail_fast=True)] = ()

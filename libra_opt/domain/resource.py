@@ -9,7 +9,10 @@ from pydantic import Field
 from libra_opt.domain.base import Flag, Name, Positive, Value
 from libra_opt.domain.quantity import LIMIT, UNLIMITED, WrittenAmount, exact, parse_ratio, render
 
-__all__ = ["DEFAULT_RESOURCES", "Resource"]
+__all__ = ["CARDS", "CARD_MEMORY", "DEFAULT_RESOURCES", "Resource"]
+
+CARDS, CARD_MEMORY = "gpu", "gpu_mem"
+"""The resources that R8's plain units and R9's memory per card speak of, and whose unit is priced by a pool's plain price (R16)."""
 
 
 class Resource(Value):

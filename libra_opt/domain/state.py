@@ -10,6 +10,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from libra_opt.domain.base import LEFT_OUT, Flag, Natural, Real, Text, Time, Value
 from libra_opt.domain.cluster import Pool, Queue
 from libra_opt.domain.contradictions import Contradictions
+from libra_opt.domain.cost import enter_cost
 from libra_opt.domain.job import Job
 from libra_opt.domain.ledger import Ledger, enter
 from libra_opt.domain.options import Options
@@ -145,6 +146,11 @@ class State(Value):
         if not self.resources:
             wrong.add(("resources",), "has no entries; leave it out for the five that are usual", "resources")
         self._ledger = enter(self.resources, self.pools, self.queues, self.jobs, wrong, self.period.index)
+        if self.options.cost_ceiling is not None:
+            ledger = self._ledger
+            ledger.cost = enter_cost(self.resources, self.pools, ledger.capacity, self.options.cost_ceiling, wrong.add, ledger.warnings.append)
+            if self.options.lookahead > 1:
+                wrong.add(("options", "lookahead"), "states with a cost_ceiling are planned one period at a time by this version; leave one of them out")
         for loc, message in policy_needs(self.options, self.jobs):
             wrong.add(loc, message)
         last = self.period.index + self.options.lookahead - 1

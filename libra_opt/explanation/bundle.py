@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from libra_opt.domain import Plan, PlannedJob, PlannedStage, State
+from libra_opt.domain.queue_tree import way_up
 from libra_opt.explanation.values import Part, WantedBundle
 
 if TYPE_CHECKING:
@@ -77,12 +78,15 @@ def _prices(ledger: "Ledger", program: "Program", plan: Plan) -> "Prices":
 
     pool = np.zeros_like(program.shared.capacity)
     tables = {kind: np.zeros_like(program.shared.ceiling) for kind in ("queue_ceiling", "queue_guarantee", "reserve")}
-    units = [float(resource.step) * int(scale) for resource, scale in zip(ledger.resources, program.scale, strict=True)]
+    units = [float(resource.step) * int(scale) for resource, scale in zip(ledger.resources, program.scale[: ledger.n_resources], strict=True)]
     row = {resource.name: r for r, resource in enumerate(ledger.resources)}
     ms = 0.0
     for price in plan.prices:
         if price.kind == "preemption_budget":
             ms = price.price / 1000
+        elif price.kind == "cost_ceiling":
+            unit = float(ledger.cost.unit) if ledger.cost is not None else 1.0
+            tables["queue_ceiling"][len(ledger.queues), -1] = price.price * unit * int(program.scale[-1])
         else:
             table, names = (pool, ledger.pools) if price.kind == "pool" else (tables[price.kind], ledger.queues)
             table[names.index(price.name), row[price.resource]] = price.price * units[row[price.resource]]
@@ -107,7 +111,7 @@ def _charge_ms(ledger: "Ledger", planned: PlannedJob) -> float:
 
 def _parts(ledger: "Ledger", plan: Plan, planned: PlannedJob, stages: Sequence[PlannedStage], ms: float) -> Iterator[Part]:
     """Yield what every price of the plan makes of the difference between what the plan gives a job and what its stages would hold."""
-    queue = "" if ledger.job_queue[0] < 0 else ledger.queues[ledger.job_queue[0]]
+    above = [ledger.queues[q] for q in way_up(ledger.parent, ledger.job_queue[0])]
     more: dict[tuple[str, int], int] = {}
     for sign, some in ((1, stages), (-1, planned.stages)):
         for stage in some:
@@ -117,15 +121,29 @@ def _parts(ledger: "Ledger", plan: Plan, planned: PlannedJob, stages: Sequence[P
     for price in plan.prices:
         if price.kind == "preemption_budget":
             amount, sign = ms / 1000, 1
+        elif price.kind == "cost_ceiling":
+            amount, sign = _cost_of(ledger, more), 1
         else:
             r = row[price.resource]
             if price.kind == "pool":
                 quanta = more.get((price.name, r), 0)
             else:
-                quanta = sum(n for (_, resource), n in more.items() if resource == r) if price.name == queue else 0
+                is_paid = price.name in (above if price.kind != "reserve" and not _is_booked(ledger, price.kind, r) else above[:1])
+                quanta = sum(n for (_, resource), n in more.items() if resource == r) if is_paid else 0
             amount, sign = float(quanta * ledger.resources[r].step), -1 if price.kind == "queue_guarantee" else 1
         if amount:
             yield Part(kind=price.kind, name=price.name, resource=price.resource, amount=amount, price=sign * amount * price.price)
+
+
+def _is_booked(ledger: "Ledger", kind: str, r: int) -> bool:
+    """Return whether the prices of reserves hold already what the ceilings above a queue cost (see `Prices`)."""
+    return kind == "queue_ceiling" and any(row[r] for row in ledger.reserved)
+
+
+def _cost_of(ledger: "Ledger", more: dict[tuple[str, int], int]) -> float:
+    """R16: return what quanta by pool and resource cost for one hour."""
+    cost = ledger.cost
+    return 0.0 if cost is None else float(sum(n * cost.price[ledger.pools.index(pool)][r] for (pool, r), n in more.items()) * cost.unit)
 
 
 def _quanta(ledger: "Ledger", stage: PlannedStage) -> _Row:

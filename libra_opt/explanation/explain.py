@@ -1,6 +1,7 @@
 """Why one job got what it got, and the cheapest change that would have admitted or grown it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import ceil, log10
 from typing import Final
 
@@ -9,13 +10,29 @@ from libra_opt.domain import Plan, State
 from libra_opt.errors import Fault, InputError
 from libra_opt.explanation.bundle import wanted_bundle
 from libra_opt.explanation.knobs import groups
-from libra_opt.explanation.search import Least, SpentError, Trials, least_count, least_steps
+from libra_opt.explanation.search import LARGE, Least, SpentError, Trials, few_steps, least_count, least_steps
 from libra_opt.explanation.values import KINDS, Change, Explanation, Kind
 
 __all__ = ["MOST_SOLVES", "explain"]
 
 MOST_SOLVES: Final = 100
 """So many changed states are solved at most, unless told otherwise."""
+
+_MOST_OF_LARGE: Final = 40
+"""The same of states that are large."""
+
+_CONFIRMED: Final = 3
+"""So many changes of a large state are planned in full until one helps there too."""
+
+_LIKELY: Final[dict[str, Kind]] = {
+    "R1": "capacity",
+    "R3": "max_quota",
+    "R10": "queue_ceiling",
+    "R11": "hold_periods",
+    "R12": "preemption_budget",
+    "R16": "cost_ceiling",
+}
+"""What is looked for first, by the rule that binds."""
 
 _HIGHEST: Final = 12
 _FINEST: Final = 64
@@ -24,10 +41,11 @@ _SATISFIED: Final = frozenset(("fully_served",))
 _MOST_HOLD: Final = 1e6
 
 
-def explain(state: State, job_id: str, plan: Plan | None = None, *, most_solves: int = MOST_SOLVES) -> Explanation:
+def explain(state: State, job_id: str, plan: Plan | None = None, *, most_solves: int | None = None) -> Explanation:
     """Explain what a plan does to one job: the binding rule, the bundle it wanted and its price, and the cheapest change that helps.
 
-    Pure, as `allocate` is. Every change that is told was checked: the changed state was planned, and the job runs where it did not, or is served better.
+    Pure, as `allocate` is. Every change that is told was checked: the changed state was planned, and the job runs where it did not, or is served better. Of a
+    state of more than 60 jobs, only changes that say so (`Change.is_confirmed`) were planned as `allocate` does, the others with less effort.
 
     Parameters
     ----------
@@ -38,7 +56,8 @@ def explain(state: State, job_id: str, plan: Plan | None = None, *, most_solves:
     plan
         The plan of the state; made here where it is not given.
     most_solves
-        Most changed states that are solved on the way; each takes about as long as planning the state.
+        Most changed states that are solved on the way: 100 unless given, each of which takes about as long as planning the state; of more than 60 jobs, 40, of
+        which all but three take about a fifth of that.
 
     Raises
     ------
@@ -70,9 +89,10 @@ def explain(state: State, job_id: str, plan: Plan | None = None, *, most_solves:
             job=job_id, action=planned.action, service=planned.service, reason=planned.reason, wanted=None, changes=(), why_none=_SERVED, solves=0
         )
     wanted = wanted_bundle(state, plan, j)
-    trials = Trials(state, plan, j, most_solves)
+    trials = _trials(state, plan, j, most_solves)
     found, is_limit_hit = _search(trials, wanted)
     changes = sorted(_changes(trials, found), key=lambda change: (change.share, KINDS.index(change.kind), change.settings))
+    changes = _confirmed(trials, changes) if trials.is_rough else changes
     why = "" if changes else _why_none(planned.reason.code, trials, is_limit_hit=is_limit_hit)
     return Explanation(
         job=job_id,
@@ -90,6 +110,21 @@ def explain(state: State, job_id: str, plan: Plan | None = None, *, most_solves:
 _SERVED: Final = "It is served in full; nothing would serve it better."
 
 
+def _trials(state: State, plan: Plan, j: int, most_solves: int | None) -> Trials:
+    """Return how changed states are solved: in full where the state is small, and where a plan made with less effort serves the job otherwise anyway."""
+    if len(state.jobs) <= LARGE:
+        return Trials(state, plan, j, MOST_SOLVES if most_solves is None else most_solves)
+    most = _MOST_OF_LARGE if most_solves is None else most_solves
+    trials = Trials(state, plan, j, most, is_rough=True, kept=min(most, _CONFIRMED))
+    try:
+        is_moved = trials.helps(())
+    except SpentError:
+        is_moved = False
+    if is_moved:
+        return Trials(state, plan, j, min(most, most_solves or 2 * _CONFIRMED), solves=trials.solves)
+    return trials
+
+
 def _search(trials: Trials, wanted: object) -> tuple[list[tuple[Kind, Least]], bool]:
     """Return what was found, kind by kind, and whether the solves were spent on the way."""
     from libra_opt.forecast import forecast  # noqa: PLC0415 - heavy
@@ -97,23 +132,36 @@ def _search(trials: Trials, wanted: object) -> tuple[list[tuple[Kind, Least]], b
     state = trials.state
     ledger = state.ledger.with_forecast(forecast(state))
     some = groups(state, ledger, trials.plan, trials.j, wanted)  # type: ignore[arg-type]
+    is_large = len(state.jobs) > LARGE
+    look_for = few_steps if is_large else least_steps
+    alone = [group for group in some if group.kind != "several"]
+    likely = _likely(trials) if is_large else None
+    order: list[tuple[Kind, Callable[[Least], None]]] = [
+        *((group.kind, partial(look_for, trials, group)) for group in alone if not is_large or group.kind == likely),
+        ("hold_periods", partial(_hold, trials)),
+        ("priority", partial(_priority, trials)),
+        ("weight", partial(_weight, trials)),
+        *((group.kind, partial(look_for, trials, group)) for group in alone if is_large and group.kind != likely),
+    ]
     found: list[tuple[Kind, Least]] = []
     try:
-        for group in some:
-            if group.kind != "several":
-                found.append((group.kind, Least()))
-                least_steps(trials, group, found[-1][1])
-        for kind, look in (("hold_periods", _hold), ("priority", _priority), ("weight", _weight)):
-            found.append((kind, Least()))  # type: ignore[arg-type]
-            look(trials, found[-1][1])
+        for kind, look in order:
+            found.append((kind, Least()))
+            look(found[-1][1])
         if not any(least.settings for _, least in found):
             for group in some:
                 if group.kind == "several":
                     found.append((group.kind, Least()))
-                    least_steps(trials, group, found[-1][1])
+                    look_for(trials, group, found[-1][1])
     except SpentError:
         return found, True
     return found, False
+
+
+def _likely(trials: Trials) -> Kind | None:
+    """Return what the reason of the job points to."""
+    binding = trials.plan.jobs[trials.j].reason.binding
+    return None if binding is None else _LIKELY.get(binding.rule)
 
 
 def _hold(trials: Trials, found: Least) -> None:
@@ -189,11 +237,31 @@ def _changes(trials: Trials, found: list[tuple[Kind, Least]]) -> Iterator[Change
             kind=kind,
             settings=least.settings,
             share=share,
-            is_least=least.is_least,
+            is_least=least.is_least and not trials.is_rough,
+            is_confirmed=not trials.is_rough,
             action=job.action,
             service=job.service,
             value=plan.certificate.objective,
         )
+
+
+def _confirmed(trials: Trials, changes: Sequence[Change]) -> list[Change]:
+    """Return the changes with the cheapest that helps planned in full, those before it that do not help there left out."""
+    found = list(changes)
+    for change in changes[:_CONFIRMED]:
+        try:
+            plan = trials.plan_of(change.settings, in_full=True)
+        except SpentError:
+            break
+        at = found.index(change)
+        if plan is None or not trials.is_better(plan):
+            del found[at]
+            continue
+        job = plan.jobs[trials.j]
+        outcome = {"action": job.action, "service": job.service, "value": plan.certificate.objective, "is_confirmed": True}
+        found[at] = change.replace(outcome)
+        break
+    return found
 
 
 def _moved(trials: Trials, plan: Plan) -> float:

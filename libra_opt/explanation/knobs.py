@@ -5,10 +5,13 @@ Prices and the reason say which are likely, and how much is likely to be enough;
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
 
 from libra_opt.domain import Plan, Resource, State
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS, Ledger
-from libra_opt.domain.quantity import LIMIT, UNLIMITED
+from libra_opt.domain.quantity import LIMIT, UNLIMITED, exact
+from libra_opt.domain.queue_tree import way_up
 from libra_opt.explanation.values import Kind, WantedBundle
 
 __all__ = ["Group", "Knob", "groups"]
@@ -71,12 +74,18 @@ def groups(state: State, ledger: Ledger, plan: Plan, j: int, wanted: WantedBundl
         What the job would rather have.
     """
     scene = _Scene(state, ledger, plan, j, wanted)
-    found = [Group("queue_ceiling", tuple(scene.ceilings())), Group("queue_guarantee", tuple(scene.guarantees()))]
-    found += [Group("lending_limit", tuple(scene.lendings())), Group("max_quota", tuple(scene.maxima())), Group("preemption_budget", tuple(scene.budget()))]
+    above = way_up(ledger.parent, ledger.job_queue[j])
+    found = [Group("queue_ceiling", tuple(scene.ceilings((q,)))) for q in above]
+    if len(above) > 1:
+        found.append(Group("queue_ceiling", tuple(scene.ceilings(above))))
+    found += [Group("queue_guarantee", tuple(scene.guarantees(q))) for q in above]
+    found += [Group("lending_limit", tuple(scene.lendings())), Group("cost_ceiling", tuple(scene.cost_ceiling()))]
+    found += [Group("max_quota", tuple(scene.maxima())), Group("preemption_budget", tuple(scene.budget()))]
     pools = [Group("capacity", tuple(scene.capacity((k,)))) for k in scene.pools()]
     if len(pools) > 1 and len(ledger.stage_of[j]) > 1:
         pools.append(Group("capacity", tuple(scene.capacity(scene.pools()))))
-    every = [knob for group in found if group.kind != "queue_guarantee" for knob in group.knobs]
+    limits = [knob for group in found if group.kind != "queue_guarantee" for knob in group.knobs]
+    every = list({knob.path: knob for knob in limits}.values())
     every += scene.capacity(scene.pools())
     return tuple(group for group in (*found, *pools, Group("several", tuple(every))) if group.knobs)
 
@@ -105,18 +114,17 @@ class _Scene:
             used.add(names.index(CARDS))
         return sorted(used)
 
-    def ceilings(self) -> Iterator[Knob]:
-        """Yield the borrowing limits of the job's queue."""
-        q = self.ledger.job_queue[self.j]
-        for r in self.resources() if q >= 0 else ():
-            if self.ledger.ceiling[q][r] < UNLIMITED:
-                lacks = self._wish(None, r) - (self.ledger.ceiling[q][r] - self._used_by(q, r))
-                yield self._knob(f"queues.{self.ledger.queues[q]}.borrowing_limit", r, lacks)
+    def ceilings(self, queues: Sequence[int]) -> Iterator[Knob]:
+        """Yield the borrowing limits of some queues on the way up from the job."""
+        for q in queues:
+            for r in self.resources():
+                if self.ledger.ceiling[q][r] < UNLIMITED:
+                    lacks = self._wish(None, r) - (self.ledger.ceiling[q][r] - self._used_by(q, r))
+                    yield self._knob(f"queues.{self.ledger.queues[q]}.borrowing_limit", r, lacks)
 
-    def guarantees(self) -> Iterator[Knob]:
-        """Yield the nominal quotas of the job's queue."""
-        q = self.ledger.job_queue[self.j]
-        for r in self.resources() if q >= 0 else ():
+    def guarantees(self, q: int) -> Iterator[Knob]:
+        """Yield the nominal quotas of a queue on the way up from the job."""
+        for r in self.resources():
             yield self._knob(f"queues.{self.ledger.queues[q]}.nominal_quota", r, self._wish(None, r))
 
     def lendings(self) -> Iterator[Knob]:
@@ -153,7 +161,36 @@ class _Scene:
             for e, m, resize, rows in zip(ledger.evict_ms, ledger.migrate_ms, ledger.resize_ms, ledger.stage_of, strict=True)
         )
         spent = sum(ledger.running) or 1
-        yield Knob("options.preemption_budget_seconds", None, most, 0, 1000 * state.period.seconds * spent)
+        charges = [*ledger.evict_ms, *ledger.migrate_ms, *(charge for row in ledger.resize_ms for charge in row)]
+        budget = round(exact(state.options.preemption_budget_seconds) * 1000)
+        step = gcd(budget, *charges) or 1  # all sums of charges, and what is missing to one, are whole multiples
+        guess = self._priced("preemption_budget") if self.plan.jobs[self.j].reason.code == "preemption_budget" else 0.0
+        steps = max(1, most // step)
+        whole = 1000 * state.period.seconds * spent / step
+        yield _UnitKnob("options.preemption_budget_seconds", None, steps, min(steps, int(1000 * guess) // step), whole, step)
+
+    def cost_ceiling(self) -> Iterator[Knob]:
+        """Yield the cost ceiling, in the amounts of money that all prices are multiples of."""
+        cost, ledger = self.ledger.cost, self.ledger
+        if cost is None or not any(map(any, cost.price)):
+            return
+        spent = cost.of((k, [self._used_in(k, r) for r in range(ledger.n_resources)]) for k in range(len(ledger.pools)))
+        dearest = cost.of(enumerate(ledger.capacity))
+        wished, held = (
+            sum(cost.of([(ledger.pools.index(stage.pool), [self._held(stage.resources, r) for r in range(ledger.n_resources)])]) for stage in stages)
+            for stages in (self.wanted.stages if self.wanted else (), self.plan.jobs[self.j].stages)
+        )
+        if self.wanted is None:
+            least = [sum(max(ledger.lo[s][r], ledger.need[s][r]) for s in ledger.stage_of[self.j]) for r in range(ledger.n_resources)]
+            wished = min(cost.of([(k, least)]) for k in range(len(ledger.pools)))
+        lacks = wished - held - (min(cost.ceiling, dearest) - spent)
+        most, rest = max(1, dearest - cost.ceiling), exact(self.state.options.cost_ceiling or 0) % cost.unit
+        if most > 1 or cost.ceiling < dearest:
+            yield _MoneyKnob("options.cost_ceiling", None, most, min(max(0, lacks), most), float(dearest) or 1.0, cost.unit, rest)
+
+    def _priced(self, kind: str) -> float:
+        """Return how much of a limit what the job would rather have takes beyond what it has, 0 where that is not known."""
+        return sum(part.amount for part in self.wanted.parts if part.kind == kind) if self.wanted else 0.0
 
     def capacity(self, pools: Sequence[int]) -> list[Knob]:
         """Return the capacities of some pools."""
@@ -204,7 +241,7 @@ class _Scene:
         return sum(self._held(stage.resources, r) for job in self.plan.jobs for stage in job.stages if stage.pool == name)
 
     def _used_by(self, q: int, r: int) -> int:
-        jobs = [job for job, queue in zip(self.plan.jobs, self.ledger.job_queue, strict=True) if queue == q]
+        jobs = [job for job, queue in zip(self.plan.jobs, self.ledger.job_queue, strict=True) if q in way_up(self.ledger.parent, queue)]
         return sum(self._held(stage.resources, r) for job in jobs for stage in job.stages)
 
     def _held(self, amounts: object, r: int) -> int:
@@ -214,10 +251,23 @@ class _Scene:
 
 @dataclass(frozen=True)
 class _UnitKnob(Knob):
-    """A maximum, which only whole units of the stage may raise."""
+    """A limit that only whole units of several quanta or milliseconds may raise."""
 
     unit: int
 
     def setting(self, steps: int) -> str:
-        """Return the setting that raises the maximum by so many units."""
+        """Return the setting that raises the limit by so many units."""
         return super().setting(steps * self.unit)
+
+
+@dataclass(frozen=True)
+class _MoneyKnob(Knob):
+    """A limit in money; `unit` is one step of it, and `rest` what is stated above a whole number of them."""
+
+    unit: Fraction
+    rest: Fraction
+
+    def setting(self, steps: int) -> str:
+        """Return the setting that raises the limit by so many steps."""
+        money = steps * self.unit - self.rest
+        return f"{self.path}=+{money.numerator if money.denominator == 1 else repr(float(money))}"

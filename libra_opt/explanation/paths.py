@@ -23,6 +23,8 @@ _KEYS: Final = {"pools": "name", "queues": "name", "jobs": "id", "stages": "name
 _SHORT: Final = ("capacity", Pool)
 _UNLIMITED: Final = frozenset(("max_quota", "borrowing_limit"))
 """Where a resource that is missing means no limit."""
+_NUMBERS: Final = frozenset(("resize_seconds", "price_per_hour"))
+"""Mappings by resource that hold plain numbers, and no amounts of the resource."""
 _NOT_PLANNED: Final = frozenset(("format", "about"))
 _MOST_LISTED: Final = 40
 
@@ -117,7 +119,7 @@ def _entries(name: str, value: Mapping[str, Any] | None, rest: str, resources: S
     given, change = dict(value or {}), _change(after)
     if found not in given and name in _UNLIMITED and change.sign != "=":
         raise _UnknownError(f"{name} of {found} is not limited, so there is nothing to change; = sets a limit")
-    is_amount = not is_by_pool and name != "resize_seconds"
+    is_amount = not is_by_pool and name not in _NUMBERS
     given[found] = _changed(given.get(found, 0), change, resources[known.index(found)] if is_amount else None)
     return given
 

@@ -2,10 +2,14 @@
 
 Whether a change helps is never inferred: the state is changed, `allocate` plans it, and the job has to run where it did not, or be served better. That more of
 a limit helps where less did is assumed in looking for the least (it mostly holds, but a larger neighbour may take what was added), and never in what is told.
+
+A large state is planned with less effort and to a wider gap while changes are looked for, from what is likely to be enough upwards; then the cheapest is
+planned in full (see `explain`).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Final
 
 from libra_opt.allocation import allocate
@@ -14,10 +18,20 @@ from libra_opt.errors import InputError
 from libra_opt.explanation.knobs import Group, Knob
 from libra_opt.explanation.paths import apply
 
-__all__ = ["SERVED_BETTER", "SpentError", "Trials", "is_better", "least_count", "least_steps"]
+__all__ = ["LARGE", "SERVED_BETTER", "SpentError", "Trials", "few_steps", "is_better", "least_count", "least_steps"]
 
 SERVED_BETTER: Final = 1e-6
 """A job is served better where its service rises by more than this."""
+
+
+LARGE: Final = 60
+"""With more jobs than this, changes are looked for with less effort."""
+
+_LESS_EFFORT, _WIDER_GAP = 0.05, 0.005
+"""Effort and gap of such plans: about those of the first plan that is found."""
+
+_DOUBLINGS, _HALVINGS = 3, 2
+"""How often what is likely to be enough is doubled where it is not, and how often it is halved again between."""
 
 
 class SpentError(Exception):
@@ -41,6 +55,10 @@ class Trials:
         The state as it is, its plan, and the index of the job that is looked at.
     most
         How many states may be solved.
+    is_rough
+        Whether states are solved with less effort where nothing else is asked for.
+    kept
+        How many of the solves are kept for those in full.
     solves
         How many were.
     """
@@ -49,34 +67,50 @@ class Trials:
     plan: Plan
     j: int
     most: int
+    is_rough: bool = False
+    kept: int = 0
     solves: int = 0
-    _known: dict[tuple[str, ...], Plan | None] = field(default_factory=dict)
+    _known: dict[tuple[tuple[str, ...], bool], Plan | None] = field(default_factory=dict)
 
-    def plan_of(self, settings: Sequence[str]) -> Plan | None:
+    def plan_of(self, settings: Sequence[str], *, in_full: bool = False) -> Plan | None:
         """Return the plan of the state with some settings made; None where there is no such state.
+
+        Parameters
+        ----------
+        in_full
+            Plan it as `allocate` does even where states are solved with less effort.
 
         Raises
         ------
         SpentError
             No more may be solved.
         """
-        key = tuple(settings)
+        is_rough = self.is_rough and not in_full
+        key = tuple(settings), is_rough
         if key not in self._known:
             try:
-                changed = apply(self.state, key)
+                changed = apply(self.state, settings)
             except InputError:
                 self._known[key] = None
                 return None
-            if self.solves >= self.most:
+            if self.solves >= self.most - (self.kept if is_rough else 0):
                 raise SpentError
             self.solves += 1
-            self._known[key] = allocate(changed)
+            self._known[key] = allocate(_with_less_effort(changed) if is_rough else changed)
         return self._known[key]
 
     def helps(self, settings: Sequence[str]) -> bool:
         """Return whether the job fares better with some settings made."""
-        plan = self.plan_of(settings)
+        return self.is_better(self.plan_of(settings))
+
+    def is_better(self, plan: Plan | None) -> bool:
+        """Return whether the job fares better in another plan."""
         return plan is not None and is_better(self.plan.jobs[self.j], plan.jobs[self.j])
+
+
+def _with_less_effort(state: State) -> State:
+    options = state.options
+    return state.replace({"options": options.replace({"effort": min(options.effort, _LESS_EFFORT), "gap": max(options.gap, _WIDER_GAP)})})
 
 
 @dataclass
@@ -118,6 +152,45 @@ def least_steps(trials: Trials, group: Group, found: Least) -> None:
 
             steps[i] = 0 if enough(0) else least_count(enough, steps[i])
     found.is_least = True
+
+
+def few_steps(trials: Trials, group: Group, found: Least) -> None:
+    """Look for few steps of a group that help, with few solves: what is likely to be enough, doubled until it is; then each knob is left alone if it may be."""
+    knobs = group.knobs
+    likely = [max(0, knob.guess) for knob in knobs]
+    if not any(likely):
+        likely = [knob.most for knob in knobs]
+
+    def steps_at(times: float) -> list[int]:
+        return [min(knob.most, ceil(guess * times)) for knob, guess in zip(knobs, likely, strict=True)]
+
+    def enough(tried: list[int]) -> bool:
+        is_enough = any(tried) and trials.helps(_settings(knobs, tried))
+        if is_enough:
+            _keep(found, knobs, tried)
+        return is_enough
+
+    times = _few_times(lambda times: enough(steps_at(times)), lambda one, two: steps_at(one) == steps_at(two))
+    steps = steps_at(times)
+    for i in sorted(range(len(knobs)), key=lambda i: (steps[i] / knobs[i].total, i)):
+        without = [*steps[:i], 0, *steps[i + 1 :]]
+        if steps[i] and any(without) and enough(without):
+            steps = without
+
+
+def _few_times(enough: Callable[[float], bool], is_alike: Callable[[float, float], bool]) -> float:
+    """Return a multiple that is enough, by doubling from 1 and halving between the last that was not and the first that was; 0 where none was."""
+    low, high = 0.0, 1.0
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > 2**_DOUBLINGS or is_alike(low, high):
+            return 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if is_alike(middle, low) or is_alike(middle, high):
+            break
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def least_count(enough: Callable[[int], bool], most: int) -> int:

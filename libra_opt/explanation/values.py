@@ -11,13 +11,24 @@ from libra_opt.domain.plan import Action
 __all__ = ["KINDS", "Change", "Explanation", "Kind", "Part", "WantedBundle"]
 
 Kind = Literal[
-    "queue_ceiling", "queue_guarantee", "lending_limit", "max_quota", "preemption_budget", "hold_periods", "capacity", "weight", "priority", "several"
+    "queue_ceiling",
+    "queue_guarantee",
+    "lending_limit",
+    "cost_ceiling",
+    "max_quota",
+    "preemption_budget",
+    "hold_periods",
+    "capacity",
+    "weight",
+    "priority",
+    "several",
 ]
 
 KINDS: Final[tuple[Kind, ...]] = (
     "queue_ceiling",
     "queue_guarantee",
     "lending_limit",
+    "cost_ceiling",
     "max_quota",
     "preemption_budget",
     "hold_periods",
@@ -86,6 +97,9 @@ class Change(Value):
         What it costs: see "The cheapest change" in `docs/reasons.md`.
     is_least
         Whether a step less of any part of it was tried and did not help.
+    is_confirmed
+        Whether the changed state was planned as `allocate` plans it, so that granting the change gives what is told. Where a state is large, changes beyond
+        the cheapest that helps were planned with less effort only.
     action, service
         What becomes of the job.
     value
@@ -96,6 +110,7 @@ class Change(Value):
     settings: tuple[Text, ...]
     share: _Share
     is_least: Flag
+    is_confirmed: Flag = True
     action: Action
     service: float
     value: Finite

@@ -1,4 +1,4 @@
-"""The formulation: from a state to the neutral integer program and back; the rules R1 to R15 by bundles, no solver."""
+"""The formulation: from a state to the neutral integer program and back; the rules R1 to R16 by bundles, no solver."""
 
 from libra_opt.formulation.encode import encode
 from libra_opt.formulation.program import Choice, Program, Score, Usage

@@ -41,12 +41,15 @@ class Decoded:
         Of every job, in canonical order, shape ``(n_jobs,)``.
     utilisation
         Shares of capacity in use, by pool and resource.
+    cost_per_hour
+        What all costs for one hour, where the cost is limited (R16).
     """
 
     jobs: tuple[PlannedJob, ...]
     score: Score
     service: _Floats
     utilisation: dict[str, dict[str, float]]
+    cost_per_hour: float | None = None
 
 
 def decode(state: State, ledger: Ledger, program: Program, choice: Choice, valued: Valued | None = None) -> Decoded:
@@ -78,7 +81,8 @@ def decode(state: State, ledger: Ledger, program: Program, choice: Choice, value
         for j, action, share, (begin, end), reason in zip(order, actions, service.tolist(), pairwise(first), reasons, strict=True)
     ]
     score = _score(program, choice, service, way, least, charge_ms)
-    return Decoded(tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist())), score, service, _utilisation(ledger, pool, amount))
+    in_order = tuple(map(jobs.__getitem__, np.argsort(program.job_order).tolist()))
+    return Decoded(in_order, score, service, _utilisation(ledger, pool, amount), _cost(ledger, pool, amount))
 
 
 def _without_empty_admissions(program: Program, choice: Choice) -> Choice:
@@ -142,6 +146,12 @@ def _score(program: Program, choice: Choice, service: _Floats, way: _Indices, am
         used = program.limits.forest.gathered(used)
         shortfall = float((np.maximum(0.0, program.limits.floor - used) / program.limits.nominal).sum())
     return replace(plain, over_seconds=over, shortfall=shortfall, value=value, unevenness=float((program.worth * service**2).sum()))
+
+
+def _cost(ledger: Ledger, pool: _Indices, amount: _Ints) -> float | None:
+    """R16: return what all costs for one hour, where the cost is limited."""
+    cost = ledger.cost
+    return None if cost is None else float(cost.of(zip(pool.tolist(), amount.tolist(), strict=True)) * cost.unit)
 
 
 def _utilisation(ledger: Ledger, pool: _Indices, amount: _Ints) -> dict[str, dict[str, float]]:

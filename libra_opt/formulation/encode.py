@@ -8,6 +8,7 @@ import numpy.typing as npt
 from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.state import State
 from libra_opt.formulation.bundles import Bundles, Window, enumerate_bundles
+from libra_opt.formulation.cost_row import Counted, with_cost
 from libra_opt.formulation.curves import ServiceCurves, service_curves
 from libra_opt.formulation.policies import Valuation, valued
 from libra_opt.formulation.program import Program, freeze
@@ -100,7 +101,9 @@ def revalue(program: Program, utility: Utility) -> Program:
 
 def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRows, policy: Valuation, per_ms: _Floats, bundles: Bundles) -> Program:
     cell_ms, cell_moved = _charges(tables, ways, bundles)
-    amount, surely, scaled, scale, is_rounded = _scale(tables, bundles, shared)
+    counted = _scale(tables, bundles, shared)
+    if tables.costs is not None:
+        counted = with_cost(tables.costs, counted, ways.pool[bundles.way], bundles.amount, bundles.surely, tables.capacity)
     utility = policy.utility
     worth = utility.worth
     program = Program(
@@ -109,7 +112,7 @@ def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRo
         bundles=bundles,
         ways=ways,
         limits=shared,
-        shared=scaled,
+        shared=counted.shared,
         utility=utility,
         gain=utility.at(bundles.job, bundles.service),
         most_gain=_most_gain(utility, bundles),
@@ -122,10 +125,10 @@ def _program(tables: Tables, curves: ServiceCurves, ways: Ways, shared: SharedRo
         n_wait_moves=np.add.reduceat(tables.holds.astype(np.float64), tables.first_stage[:-1]) if tables.n_jobs else np.zeros(0),
         cell_ms=cell_ms,
         cell_moved=cell_moved,
-        amount=amount,
-        surely=surely,
-        scale=scale,
-        is_rounded=is_rounded,
+        amount=counted.amount,
+        surely=counted.surely,
+        scale=counted.scale,
+        is_rounded=counted.is_rounded,
         is_original=True,
         fairness=policy.fairness,
     )
@@ -163,7 +166,7 @@ def _charges(tables: Tables, ways: Ways, bundles: Bundles) -> tuple[_Floats, npt
     return charge, moved
 
 
-def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Floats, _Floats, SharedRows, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> Counted:
     """Count every resource in the coarsest unit that loses nothing, or, where a cluster has 2^53 of these, in a coarser one: amounts round up, limits down.
 
     Sums that stay within a capacity are then exact in floating point, and sums beyond it stay beyond it.
@@ -190,8 +193,8 @@ def _scale(tables: Tables, bundles: Bundles, shared: SharedRows) -> tuple[_Float
         total=np.array([whole / unit for whole, unit in zip(total, scale.tolist(), strict=True)]),
     )
     if (scale == 1).all():
-        return amount.astype(np.float64), bundles.surely, scaled, scale, coarser > 0
-    return (-(-amount // scale)).astype(np.float64), bundles.surely / scale, scaled, scale, coarser > 0
+        return Counted(amount.astype(np.float64), bundles.surely, scaled, scale, coarser > 0)
+    return Counted((-(-amount // scale)).astype(np.float64), bundles.surely / scale, scaled, scale, coarser > 0)
 
 
 def _common_divisor(column: npt.NDArray[np.int64]) -> int:

@@ -66,8 +66,9 @@ def takers(program: Program, usage: Usage) -> Takers:
     """Return who holds more than before under a plan that uses `usage`."""
     tables, shared = program.tables, program.shared
     before = np.zeros_like(usage.queue)
-    held = np.minimum(tables.held, UNLIMITED) / program.scale
-    np.add.at(before, program.queue[tables.stage_job], held)
+    n = tables.held.shape[1]
+    held = np.minimum(tables.held, UNLIMITED) / program.scale[:n]
+    np.add.at(before[:, :n], program.queue[tables.stage_job], held)
     before = shared.forest.gathered(before)
     is_owner = (before < shared.floor - _HAIR) & (usage.queue > before + _HAIR)
     return Takers(before, usage.queue, shared.floor, is_owner)

@@ -125,7 +125,8 @@ class Program:
     cell_moved
         Of every cell, whether its stage holds something now and is changed by it, shape ``(n_cells,)``.
     amount, surely
-        Of every cell, what it uses and surely uses of the shared rows, scaled as the rows are, shape ``(n_cells, n_resources)``.
+        Of every cell, what it uses and surely uses of the shared rows, scaled as the rows are, shape ``(n_cells, n_resources)``. Where the cost is limited
+        (R16) it is the last of the columns, here and in all tables of shared rows, and the queue above all queues is the last row but one (see `cost_row`).
     scale
         Per resource, how many quanta one unit of the shared rows is, shape ``(n_resources,)``.
     is_rounded
@@ -240,7 +241,29 @@ class Program:
         drop = np.where(above > below, above - below, np.inf)
         pace = (self.curves.pace(stage, above) - self.curves.pace(stage, below)) / drop
         passed = ~(bundles.is_ticked.T[way] & bundles.is_inside[level][:, None])
-        return np.asarray(np.where(passed, self.tables.demand[stage], 0.0) * (pace / self.ways.speed[way])[:, None] / self.scale)
+        saved = np.where(passed, self.tables.demand[stage], 0.0) * (pace / self.ways.speed[way])[:, None]
+        return np.asarray(self.with_cost(saved, self.cell_pool) / self.scale)
+
+    def with_cost(self, quanta: _Floats, pool: _Indices | None = None) -> _Floats:
+        """Return amounts in quanta with the column of what they cost (R16), where the cost is limited.
+
+        Parameters
+        ----------
+        quanta
+            Shape ``(n, n_resources)``.
+        pool
+            Where each row is, shape ``(n,)``; at the mean price of all pools unless given.
+        """
+        costs = self.tables.costs
+        if costs is None:
+            return quanta
+        price = costs.price.mean(axis=0) if pool is None else costs.price[pool]
+        return np.column_stack([quanta, (quanta * price).sum(axis=1)])
+
+    @property
+    def is_cost_limited(self) -> bool:
+        """Whether the last column is a cost (R16)."""
+        return self.tables.costs is not None
 
     @property
     def is_exact(self) -> bool:

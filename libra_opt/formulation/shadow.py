@@ -56,7 +56,7 @@ def shadow_prices(ledger: Ledger, program: Program, prices: Prices) -> tuple[Pri
 
 
 def _written(ledger: Ledger, program: Program, prices: Prices) -> Iterator[Price]:
-    per_unit = 1.0 / (program.scale * np.array([float(resource.step) for resource in ledger.resources]))
+    per_unit = 1.0 / (program.scale[: ledger.n_resources] * np.array([float(resource.step) for resource in ledger.resources]))
     tables = (("pool", ledger.pools, prices.pool), ("queue_ceiling", ledger.queues, prices.ceiling), ("queue_guarantee", ledger.queues, prices.guarantee))
     for kind, names, table in (*tables, ("reserve", ledger.queues, prices.reserve)):
         for i, name in enumerate(names):
@@ -64,5 +64,9 @@ def _written(ledger: Ledger, program: Program, prices: Prices) -> Iterator[Price
                 price = float(table[i, r] * per_unit[r])
                 if price > _NEGLIGIBLE:
                     yield Price.model_validate({"kind": kind, "name": name, "resource": resource.name, "price": price})
+    if ledger.cost is not None:
+        price = float(prices.ceiling[len(ledger.queues), -1] / (program.scale[-1] * float(ledger.cost.unit)))
+        if price > _NEGLIGIBLE:
+            yield Price(kind="cost_ceiling", name="", resource="money", price=price)
     if prices.ms * 1000 > _NEGLIGIBLE:
         yield Price(kind="preemption_budget", name="", resource="seconds", price=prices.ms * 1000)

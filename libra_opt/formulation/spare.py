@@ -1,4 +1,4 @@
-"""R14: what remains of resources that follow freely is shared out among running stages in proportion to demand, within R1, R3, R8 and R10.
+"""R14: what remains of resources that follow freely is shared out among running stages in proportion to demand, within R1, R3, R8, R10 and R16.
 
 Memory that only cards can carry (R9) is not handed out: it would tie up cards.
 """
@@ -9,6 +9,7 @@ import numpy.typing as npt
 from libra_opt.domain.ledger import CARD_MEMORY, Ledger
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.domain.queue_tree import idle_below
+from libra_opt.formulation.costs import Costs
 from libra_opt.formulation.forest import Forest, plant
 from libra_opt.formulation.levels import tick_slack
 from libra_opt.formulation.tables import Tables
@@ -57,7 +58,8 @@ def share_spare(ledger: Ledger, tables: Tables, stage: _Indices, pool: _Indices,
         for k in np.unique(pool).tolist():
             here = able[pool[able] == k]
             extra[here] = _fill(demand[here], room[here], unit[here], ledger.capacity[k][r] - int(used[k]))
-        amount[:, r] += _within_queues(ledger, r, queue, unit, amount[:, r], extra)
+        extra = _within_queues(ledger, r, queue, unit, amount[:, r], extra)
+        amount[:, r] += extra if tables.costs is None else _within_cost(tables.costs, r, pool, unit, amount, extra)
     return amount
 
 
@@ -132,6 +134,16 @@ def _within_queues(ledger: Ledger, r: int, queue: _Indices, unit: _Ints, held: _
         else:
             high = share
     return most
+
+
+def _within_cost(costs: Costs, r: int, pool: _Indices, unit: _Ints, held: _Ints, extra: _Ints) -> _Ints:
+    """R16: cut the extras that cost something to what the cost ceiling leaves beside all that is held, shape ``(n, n_resources)``."""
+    price = costs.price[pool, r]
+    left, asked = costs.ceiling - int((held * costs.price[pool]).sum()), int((extra * price).sum())
+    if asked <= left:
+        return extra
+    share = np.array([each * max(0, left) // asked for each in extra.tolist()], dtype=np.int64)
+    return np.where(price > 0, share - share % unit, extra)
 
 
 def _per_queue(forest: Forest, queue: _Indices, amount: _Ints) -> list[int]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from libra_opt.domain.ledger import CARD_MEMORY, CARDS, Ledger
 from libra_opt.domain.profile import Profile
 from libra_opt.domain.quantity import UNLIMITED
+from libra_opt.formulation.costs import Costs, costs_of
 from libra_opt.formulation.runs import spans
 
 __all__ = ["Tables", "tabulate"]
@@ -72,6 +73,8 @@ class Tables:
         Of which resources some queue has a ceiling or a reserve, shape ``(n_resources,)``.
     card, memory
         Columns of the resources of R9, or -1.
+    costs
+        R16, None where the cost is not limited.
     """
 
     job_order: _Indices
@@ -106,6 +109,7 @@ class Tables:
     limited: _Flags
     card: int
     memory: int
+    costs: Costs | None = None
 
     @property
     def n_jobs(self) -> int:
@@ -159,6 +163,7 @@ def tabulate(ledger: Ledger) -> Tables:
         limited=_limited(ledger),
         card=names.index(CARDS) if has_cards else -1,
         memory=names.index(CARD_MEMORY) if has_cards else -1,
+        costs=costs_of(ledger),
     )
 
 

@@ -16,7 +16,7 @@ __all__ = ["Ahead", "write_ahead"]
 _CLOSED: Final = 1e-9
 """A relative difference between bound and objective that is only rounding."""
 
-_EXPLAINED: Final = frozenset(("no_gain", "move_not_worth_it"))
+_EXPLAINED: Final = frozenset(("no_gain", "move_not_worth_it", "preemption_budget"))
 """Codes of reasons that look at one period alone and find nothing in the way."""
 
 

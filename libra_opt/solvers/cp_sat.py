@@ -192,7 +192,8 @@ class _Search:
         amount = np.rint(program.amount).astype(np.int64)
         pool, queue = program.cell_pool, program.queue[program.cell_job]
         rounded = np.flatnonzero(program.is_rounded)
-        self.is_exact = not len(rounded) or (program.is_original and not shared.is_reserving[rounded].any() and not shared.floor[:, rounded].any())
+        is_counted = program.is_original and not (program.is_cost_limited and program.is_rounded[-1])
+        self.is_exact = not len(rounded) or (is_counted and not shared.is_reserving[rounded].any() and not shared.floor[:, rounded].any())
         for k, r in np.ndindex(*shared.capacity.shape):
             if self.is_exact and program.is_rounded[r]:
                 self._at_most(program.bundles.amount[:, r], pool == k, int(program.tables.capacity[k, r]))

@@ -128,7 +128,7 @@ def _small(program: Program, jobs: _Indices, weights: _Floats) -> Program:
     sample = restrict(program, jobs, np.ones(len(program.bundles.job), dtype=np.bool_)).program
     weight = np.zeros(program.n_jobs)
     weight[jobs] = weights
-    demand, job, forest = program.tables.demand, program.tables.stage_job, program.shared.forest
+    demand, job, forest = program.with_cost(program.tables.demand), program.tables.stage_job, program.shared.forest
     whole, part = np.zeros((2, *program.shared.floor.shape))
     np.add.at(whole, program.queue[job], demand)
     np.add.at(part, program.queue[job], demand * weight[job][:, None])

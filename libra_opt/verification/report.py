@@ -5,7 +5,7 @@ from typing import Literal
 
 __all__ = ["Broken", "Report", "Rule", "Tiers"]
 
-Rule = Literal["format", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15", "objective"]
+Rule = Literal["format", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15", "R16", "objective"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Broken:
     Attributes
     ----------
     rule
-        ``R1`` to ``R15``; ``format`` where the plan does not answer its state (jobs, stages, quantities, digest, actions); ``objective``
+        ``R1`` to ``R16``; ``format`` where the plan does not answer its state (jobs, stages, quantities, digest, actions); ``objective``
         where the certificate states a number that is not so.
     where
         Path in the plan (``jobs[3].stages[0].resources.gpu``), or the limit that is exceeded (``pools.a100.gpu``).

@@ -1,4 +1,4 @@
-"""R1 to R10: what pools, quotas, needs, units and queues allow; one function a rule, each lists where it is broken.
+"""R1 to R10 and R16: what pools, quotas, needs, units, queues and the cost ceiling allow; one function a rule, each lists where it is broken.
 
 R6 and R7 say what a service is, so they are broken by a plan that states another one. R11 and what follows from it is in `moves`, R14 in `least`.
 """
@@ -15,7 +15,10 @@ from libra_opt.verification.service import Measured
 from libra_opt.verification.tree import is_tree
 from libra_opt.verification.usage import Usage, booked, reserve
 
-__all__ = ["SERVICE_TOLERANCE", "capacity", "card_memory", "ceilings", "maximum", "minimum", "need", "placement", "service", "units"]
+__all__ = ["SERVICE_TOLERANCE", "capacity", "card_memory", "ceilings", "cost", "maximum", "minimum", "need", "placement", "service", "units"]
+
+COST_TOLERANCE: Final = 1e-9
+"""How far a stated cost may be from the exact one, as a share of it."""
 
 SERVICE_TOLERANCE: Final = 1e-6
 """How far a stated service may be from the exact one."""
@@ -125,6 +128,28 @@ def _ceilings_of_tree(reading: Reading, used: Usage) -> Iterator[Broken]:
                 yield _over(reading, "R10", f"queues.{name}", subject, r, held.queue[q], "its ceiling", ledger.ceiling[q][r])
         if r in capacity and held.cluster > capacity[r]:
             yield _over(reading, "R10", "queues", "use and reserved quota of all queues come to", r, held.cluster, "the capacity of the cluster", capacity[r])
+
+
+def cost(reading: Reading, used: Usage) -> Iterator[Broken]:
+    """R16: all that is allocated costs at most the cost ceiling, and the plan states what it costs."""
+    limit, stated = reading.ledger.cost, reading.plan.cost_per_hour
+    if limit is None:
+        if stated is not None:
+            yield Broken("R16", "cost_per_hour", f"{stated:.12g} is stated, but the state has no cost ceiling", abs(stated))
+        return
+    spent = limit.of(enumerate(used.pool))
+    money, ceiling = float(spent * limit.unit), reading.state.options.cost_ceiling
+    if spent > limit.ceiling:
+        yield Broken(
+            "R16",
+            "cost_per_hour",
+            f"all that is allocated costs {money:.12g} per hour, above cost_ceiling {ceiling:.12g}",
+            float((spent - limit.ceiling) * limit.unit),
+        )
+    if stated is None:
+        yield Broken("R16", "cost_per_hour", f"is missing; all that is allocated costs {money:.12g} per hour", money)
+    elif not abs(stated - money) <= COST_TOLERANCE * money:
+        yield Broken("R16", "cost_per_hour", f"{stated:.12g} is stated, but all that is allocated costs {money:.12g} per hour", abs(stated - money))
 
 
 def _short(reading: Reading, rule: Rule, limits: list[Vector], meaning: str) -> Iterator[Broken]:

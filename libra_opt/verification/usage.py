@@ -1,4 +1,4 @@
-"""How much pools and queues hand out, and whether one more job fits beside it (R1, R10).
+"""How much pools and queues hand out, and whether one more job fits beside it (R1, R10, R16).
 
 The question whether a job fits is answered by trying its stages in every pool, the largest first, for so many steps; a "yes" is a proof, and
 after the last step the answer is "no", so that no plan is rejected for what was not shown.
@@ -109,7 +109,7 @@ class _Search:
         if not self._queue_allows(queue):
             return False
         if i == len(self.stages):
-            return True
+            return self._cost_allows(pools)
         for k, held in self.stages[i]:
             self.steps -= 1
             if self.steps < 0:
@@ -118,6 +118,10 @@ class _Search:
             if not any(map(gt, row, self.ledger.capacity[k])) and self.place(i + 1, {**pools, k: row}, tuple(map(add, queue, held))):
                 return True
         return False
+
+    def _cost_allows(self, pools: dict[int, Vector]) -> bool:
+        cost = self.ledger.cost
+        return cost is None or cost.of(pools.items()) <= cost.ceiling
 
     def _queue_allows(self, queue: Vector) -> bool:
         if self.q >= 0 and any(map(gt, queue, self.ledger.ceiling[self.q])):

@@ -53,6 +53,7 @@ def verify(state: State, plan: Plan) -> Report:
         rules.units(reading),
         rules.card_memory(reading),
         rules.ceilings(reading, used),
+        rules.cost(reading, used),
         moves.budget(reading, used, charges),
         moves.protection(reading, worth),
         released(reading, asked),

@@ -111,7 +111,7 @@ def test_job_whose_queue_is_at_its_ceiling() -> None:
         ("queue_ceiling", "admitted: 75% of its demand is served; queue 't' is at its ceiling of gpu"),
         (
             "move_not_worth_it",
-            "admitted: 50% of its demand is served; the gain of changing what it holds does not beat the cost, or the budget of moves is spent",
+            "admitted: 50% of its demand is served; the gain of changing what it holds does not beat the cost",
         ),
     ]
     assert reasons([four(queue="t")], (0.5,), ("admit",), queues=queues)[0][0] == "move_not_worth_it"

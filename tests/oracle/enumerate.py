@@ -289,7 +289,7 @@ def _best(state: State, ledger: Ledger, ways: list[list[Way]]) -> tuple[Fraction
 
 
 class _Shared:
-    """The rules that tie jobs together: R1, R10, R12 and the guarantees."""
+    """The rules that tie jobs together: R1, R10, R12, R16 and the guarantees."""
 
     def __init__(self, state: State, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -298,6 +298,7 @@ class _Shared:
         reserved = [sum(self._at_rest(q, r) for q in self._below(-1)) for r in range(n_resources)]
         self.reserved = [[b if reserved[r] <= self.total[r] else b * self.total[r] // reserved[r] for r, b in enumerate(row)] for row in ledger.reserved]
         self.lending_is_limited = [total > 0 for total in reserved]
+        self.pools, self.cost_ceiling = state.pools, state.options.cost_ceiling
         budget = state.options.preemption_budget_seconds
         self.budget = None if budget is None else round(exact(budget) * 1000)
         self.shortfall_scale = lcm(*(amount for row in ledger.nominal for amount in row if amount))
@@ -355,7 +356,8 @@ class _Shared:
     def _extend(self, ways: list[list[Way]], chosen: tuple[int, ...], free: list[list[int]], below: list[list[int]]) -> Iterator[tuple[int, ...]]:
         j = len(chosen)
         if j == len(ways):
-            if self._lending_holds([choices[i] for choices, i in zip(ways, chosen, strict=True)]):
+            plan = [choices[i] for choices, i in zip(ways, chosen, strict=True)]
+            if self._lending_holds(plan) and self._cost_holds(plan):
                 yield chosen
             return
         for i, way in enumerate(ways[j]):
@@ -389,6 +391,18 @@ class _Shared:
                 for r, amount in enumerate(row):
                     use[self.ledger.job_queue[j]][r] += amount
         return use
+
+    def _cost_holds(self, plan: list[Way]) -> bool:
+        """Whether all that is held costs no more than the ceiling, from the prices as they are written."""
+        if self.cost_ceiling is None:
+            return True
+        spent = Fraction(0)
+        for way in plan:
+            for pool, row in zip(self.pools, way.take, strict=True):
+                for resource, amount in zip(self.ledger.resources, row, strict=True):
+                    written = pool.price if resource.name == "gpu" and pool.price is not None else pool.price_per_hour.get(resource.name, 0)
+                    spent += amount * resource.step * exact(written)
+        return spent <= exact(self.cost_ceiling)
 
     def _lending_holds(self, plan: list[Way]) -> bool:
         if not any(self.lending_is_limited):

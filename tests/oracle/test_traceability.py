@@ -9,7 +9,7 @@ import pytest
 from tests.oracle.mathprog import TIERS
 
 ROOT = Path(__file__).parents[2]
-RULES = {f"R{i}" for i in range(1, 16)}
+RULES = {f"R{i}" for i in range(1, 17)}
 LABEL = re.compile(r"(?<![A-Za-z0-9])R(\d+)(?:\s*(?:to|-)\s*R(\d+))?(?![0-9])")
 PROSE = ROOT / "models" / "allocation.md"
 MATHPROG = ROOT / "models" / "allocation.mod"

@@ -92,12 +92,14 @@ def read_direct_data(state: State, forecast: Forecast) -> DirectData:
     Raises
     ------
     NotStatedError
-        Some stage brings a profile (R15), or some queue a parent, which this direct form does not state.
+        Some stage brings a profile (R15), some queue a parent, or the cost is limited (R16), which this direct form does not state.
     """
     if max(state.ledger.parent, default=-1) >= 0:
         raise NotStatedError("queues below others (R10) are not stated in this direct form")
     if state.ledger.profiles:
         raise NotStatedError("stages with profiles (R15) are not stated in this direct form")
+    if state.ledger.cost is not None:
+        raise NotStatedError("cost ceilings (R16) are not stated in this direct form")
     ledger = state.ledger.with_forecast(forecast)
     n = ledger.n_resources
     names = [resource.name for resource in ledger.resources]
