@@ -45,7 +45,7 @@ class Tariff(Protocol):
 
 def tariff(rows: Unknowns) -> Tariff:
     """Return the tariff of some unknowns."""
-    is_linear = not len(rows.reserving) and rows.size * rows.shared.capacity.shape[0] * rows.shared.ceiling.size <= _SMALL
+    is_linear = rows.size > 0 and not len(rows.reserving) and rows.size * rows.shared.capacity.shape[0] * rows.shared.ceiling.size <= _SMALL
     return _Linear.of(rows) if is_linear else _Stepwise(rows)
 
 
