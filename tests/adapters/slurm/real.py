@@ -98,7 +98,7 @@ class RealSlurm:
         """Wait until something holds, and return after how many seconds it did."""
         began = time.monotonic()
         while not holds():
-            assert time.monotonic() - began < seconds, f"no {what} within {seconds} s"
+            assert time.monotonic() - began < seconds, f"no {what} within {seconds} s; {self.run('squeue', '-o', '%i %T %r %S %b').stdout}"
             time.sleep(0.1)
         return time.monotonic() - began
 
