@@ -85,9 +85,16 @@ class RealSlurm:
         self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=killed")
 
     def find(self, node):
-        """Start the daemon of a lost node again."""
+        """Start the daemon of a lost node again, and wait until Slurm takes it, by itself or when told to."""
         self.run("slurmd", "-N", node, "-f", self.environment["SLURM_CONF"])
-        self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+        self.until(lambda: self._is_taken_back(node), f"node {node}")
+
+    def _is_taken_back(self, node):
+        states = self.run("sinfo", "-h", "-n", node, "-o", "%T").stdout.split()
+        if any("down" in state for state in states):
+            self.run("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)  # refused where the node has come back by itself in between
+            return False
+        return bool(states) and not any("*" in state or "unk" in state for state in states)
 
     def run(self, *arguments, check=True):
         ended = subprocess.run(arguments, capture_output=True, text=True, check=False, env=self.environment, timeout=120, stdin=subprocess.DEVNULL)  # noqa: S603
