@@ -1,6 +1,6 @@
 """What is answered when somebody asks why: the wanted bundle with its price, and the changes that would have helped."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -24,19 +24,7 @@ Kind = Literal[
     "several",
 ]
 
-KINDS: Final[tuple[Kind, ...]] = (
-    "queue_ceiling",
-    "queue_guarantee",
-    "lending_limit",
-    "cost_ceiling",
-    "max_quota",
-    "preemption_budget",
-    "hold_periods",
-    "capacity",
-    "weight",
-    "priority",
-    "several",
-)
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """Kinds of change, in the order in which they are looked for; of two that cost the same, the earlier is the cheaper."""
 
 _Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
