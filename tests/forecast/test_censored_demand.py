@@ -116,3 +116,32 @@ def test_tool_calls_ask_for_what_one_took_when_the_stage_was_free():
 def test_free_periods_above_take_the_place_of_a_probe():
     history = [*[observed(10, 12)] * 6, observed(8, 8)]
     assert forecast_one(history).demand[0] == 100
+
+
+def cards(usage: list[float], held: list[float]) -> int:
+    """Return how many whole cards are expected after such a history of a phase that goes on."""
+    n = len(usage)
+    history = [
+        {"usage": {"gpu": min(used, had)}, "allocation": {"gpu": had}, "step": 0, "phase": "tail", "progress": (t + 1) / (2 * n)}
+        for t, (used, had) in enumerate(zip(usage, held, strict=True))
+    ]
+    ((_, expected),) = forecast(State.model_validate({"jobs": [{"id": "a", "history": history, "max_quota": {"gpu": 16}}]})).stages
+    return expected.demand[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_card_that_is_measured_with_an_error_is_not_two(seed):
+    usage = np.exp(0.03 * np.random.default_rng(seed).standard_normal(16)).tolist()
+    assert cards(usage, [2.0] * 16) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_card_that_was_seen_to_do_with_room_does_at_the_limit(seed):
+    usage = np.exp(0.03 * np.random.default_rng(seed).standard_normal(16)).tolist()
+    assert cards(usage, [2.0] * 10 + [1.0] * 6) == 1
+
+
+def test_what_lies_between_room_and_limit_is_no_room():
+    """Eight cards' worth of work on three of them, measured low now and then, is not satisfied with three."""
+    usage = [2.75, 3.0, 2.8, 3.0, 2.7, 3.0, 2.76, 3.0]
+    assert cards(usage, [3.0] * 8) > 3
