@@ -484,6 +484,8 @@ class _Entry:
             self._check_periods(loc, history)
 
     def _check_measured(self, loc: Location, amounts: Mapping[str, WrittenAmount | None]) -> None:
+        if self.rounded_up.is_sure(amounts):
+            return
         measured = Amounts({name: 0 if amount is None else amount for name, amount in amounts.items()})
         try:
             self.rounded_up.convert(measured, self.zeros)

@@ -1,8 +1,8 @@
 """Written amounts as vectors of whole quanta: every distinct amount is converted once, as states repeat the same few."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import getitem, itemgetter
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from libra_opt.domain.amounts import Amounts
 from libra_opt.domain.quantity import WrittenAmount
@@ -13,6 +13,9 @@ __all__ = ["Vector", "Vectors"]
 Vector: TypeAlias = tuple[int, ...]
 
 _Pick: TypeAlias = Callable[[Vector], Vector] | None
+
+_SURE: Final = 1 << 52
+"""Plain numbers below so many units and quanta need no exact conversion to be known to have one."""
 
 
 class _Column(dict[WrittenAmount, int]):
@@ -42,7 +45,15 @@ class Vectors:
     def __init__(self, resources: Sequence[Resource], convert: Callable[[Resource, WrittenAmount], int]) -> None:
         self._names = tuple(resource.name for resource in resources)
         self._columns = {resource.name: _Column(resource, convert) for resource in resources}
+        self._sure = {resource.name: min(_SURE, float(resource.step) * _SURE) for resource in resources}
         self._layouts: dict[tuple[str, ...], tuple[tuple[_Column, ...], _Pick]] = {}
+
+    def is_sure(self, amounts: Mapping[str, WrittenAmount | None]) -> bool:
+        """Return whether all amounts are plain numbers, or none, that can surely be converted: measured ones seldom repeat, and this takes a look only."""
+        for name, written in amounts.items():
+            if name not in self._sure or not (written is None or (not isinstance(written, str) and 0 <= written < self._sure[name])):
+                return False
+        return True
 
     def convert(self, amounts: Amounts, default: Vector) -> Vector:
         """Return the amounts in whole quanta, and the default where one is missing.

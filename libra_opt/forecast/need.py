@@ -140,7 +140,8 @@ def untold(observations: Observations) -> NDArray[np.bool_]:
 def _grown(rows: NDArray[np.int64], stay: Staying) -> NDArray[np.int64]:
     """Return the most that was measured in the present phase in the last `_SEEN` periods, and about there the times before; `UNKNOWN` where it may end.
 
-    Where there was no time before, what it grew by last is added; until the phase was measured, what was measured while it began counts.
+    Where there was no time before, what it grew by last is added; and until the phase was measured, what was measured while it began counts, though that is
+    partly the phase before.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def _grown(rows: NDArray[np.int64], stay: Staying) -> NDArray[np.int64]:
     growth = np.where((before != UNKNOWN) & (once == UNKNOWN), np.maximum(last - before, 0), 0)
     most = np.where(seen & (later <= _SEEN), rows, UNKNOWN).max(axis=1, initial=UNKNOWN)
     grown = np.maximum(most, np.minimum(last, np.iinfo(np.int64).max - growth) + growth)
-    covered: NDArray[np.int64] = np.maximum(np.where(last != UNKNOWN, grown, began), once)
+    covered: NDArray[np.int64] = np.maximum(np.where(last != UNKNOWN, grown, np.where(once != UNKNOWN, UNKNOWN, began)), once)
     return covered
 
 

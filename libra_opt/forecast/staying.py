@@ -2,7 +2,8 @@
 
 Most of what is uncertain about the next period of a job is whether it will be in another phase by then. Where the job tells how far into its phase it is, that
 is no question but near the end, so demand is the last of the phase, give or take what one period has changed within it so far, and memory is the last
-measured in it and what it grew by. Near the end, and where progress is not told, nothing is said here: the job's earlier steps know better.
+measured in it and what it grew by. While nothing was measured in it but the period in which it began, which is partly another's, demand is what it was about
+there the times before. Near the end, and where progress is not told, nothing is said here: the job's earlier steps know better.
 """
 
 from dataclasses import dataclass
@@ -121,7 +122,8 @@ def within_phase(values: NDArray[np.float64], stay: Staying, probabilities: tupl
     """Return quantiles of the next value of series that stay in their phase.
 
     They are the last value times quantiles of the ratios of successive values about there the times before; with fewer than `LEAST_RATIOS` of them, of those
-    anywhere in the phase, this time and before; with fewer of these, the last value alone.
+    anywhere in the phase, this time and before; with fewer of these, the last value alone. Where nothing was measured since the phase began they are the
+    values about there the times before.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def within_phase(values: NDArray[np.float64], stay: Staying, probabilities: tupl
     Returns
     -------
     numpy.ndarray
-        Shape ``(n_series, n_probabilities)``; NaN where the stage does not stay, or nothing was measured since its phase began.
+        Shape ``(n_series, n_probabilities)``; NaN where the stage does not stay, or nothing was measured since its phase began, nor about there before.
     """
     n_each = len(values) // len(stay.stays)
     quantiles = np.full((len(values), len(probabilities)), np.nan)
@@ -155,5 +157,21 @@ def within_phase(values: NDArray[np.float64], stay: Staying, probabilities: tupl
         at = np.clip(np.ceil(probability * n_known).astype(np.int64) - 1, 0, max(ratio.shape[1] - 1, 0))
         factor = np.take_along_axis(ratio, at[:, None], axis=1)[:, 0] if ratio.shape[1] else np.ones(len(rows))
         quantiles[rows, k] = last * np.where(n_known >= LEAST_RATIOS, np.nan_to_num(factor, nan=1.0), 1.0)
-    quantiles[rows[(newest < since) | (newest < 0)]] = np.nan
+    untold = (newest < since) | (newest < 0)
+    quantiles[rows[untold]] = _as_before(of[untold], run[untold], stay.near[stage[untold]], probabilities)
+    return quantiles
+
+
+def _as_before(values: NDArray[np.float64], run: NDArray[np.int64], near: NDArray[np.bool_], probabilities: tuple[float, ...]) -> NDArray[np.float64]:
+    """Return quantiles of what series had about there the times before, the latest `_TIMES` of them; NaN where nothing is known of any."""
+    n_rows, n_periods = values.shape
+    earlier = np.where(near & (run >= 0) & ~np.isnan(values), values, np.nan)
+    back = _times_back(np.where(np.isnan(earlier), -1, run))
+    earlier[back >= _TIMES] = np.nan
+    ordered = np.sort(earlier, axis=1)
+    n_known = (~np.isnan(ordered)).sum(axis=1)
+    quantiles = np.full((n_rows, len(probabilities)), np.nan)
+    for k, probability in enumerate(probabilities):
+        at = np.clip(np.ceil(probability * n_known).astype(np.int64) - 1, 0, n_periods - 1)
+        quantiles[:, k] = np.take_along_axis(ordered, at[:, None], axis=1)[:, 0]
     return quantiles

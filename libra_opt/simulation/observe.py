@@ -9,6 +9,7 @@ asked for, as the Vertical Pod Autoscaler does after a kill: what is declared or
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 from typing import Any, Final
 
@@ -37,11 +38,12 @@ _HOST_MEMORY: Final = "mem"
 _GROWN: Final = 3
 """Host memory fills up from step to step (what is kept for replay, caches); after so many of them the next is a third more at most, which margins cover."""
 
-_MIDDLE: Final = 0.75
-"""So far into a phase its memory says what it needs; later the next may begin, of which an untried job knows only what it declared."""
-
 _TRIED: Final = 3
-"""So often it must have been measured there."""
+"""So often a phase must have been measured for its memory to say what it needs, as long as the next does not begin: of that an untried job knows only what it
+declared."""
+
+_FASTER: Final = 2.0
+"""A phase may go on so many times faster than it did before."""
 
 _DIGITS: Final = 6
 _PRIOR_SECONDS: Final = 300.0
@@ -124,7 +126,7 @@ class Observer:
         plant, workload = self._plant, self._workload
         capacity = plant.capacity()
         pools = tuple(Pool.model_validate({**pool.model_dump(exclude={"capacity"}), "capacity": self._amounts(capacity[pool.name])}) for pool in workload.pools)
-        jobs = tuple(self._job(j, seconds, options, is_true=is_true, weigh=weigh) for j in plant.arrived())
+        jobs = tuple(self._job(j, period + self._offset, seconds, options, is_true=is_true, weigh=weigh) for j in plant.arrived())
         return State.model_validate(
             {
                 "period": {"index": period + self._offset, "seconds": seconds},
@@ -241,7 +243,7 @@ class Observer:
         done = min(1.0, max(0.0, (position - begins) / (ends - begins)))
         return _FIRST_STEP + int(cycle) * len(job.steps) + truth.step[p], truth.phase[p], round(done, 3)
 
-    def _job(self, j: int, seconds: float, options: Options, *, is_true: bool, weigh: Callable[[float, float], float] | None) -> Job:
+    def _job(self, j: int, period: int, seconds: float, options: Options, *, is_true: bool, weigh: Callable[[float, float], float] | None) -> Job:
         job, state, now = self._workload.jobs[j], self._plant.states[j], self._plant.now
         is_running = state.holding is not None
         weight = job.weight if weigh is None else weigh(job.weight, state.waited)
@@ -269,7 +271,7 @@ class Observer:
         stages = []
         for s, stage in enumerate(job.stages):
             held = state.holding[s] if state.holding is not None else None
-            told = future.stage(s, self._amounts) if future is not None else self._told(j, s, job, stage)
+            told = future.stage(s, self._amounts) if future is not None else self._told(j, s, job, stage, period)
             stages.append(Stage.model_validate({**_declared(stage), **told, **({} if held is None else {"allocation": self._held(held.pool, held.amounts)})}))
         return Job.model_validate({**fields, "stages": tuple(stages)})
 
@@ -284,7 +286,7 @@ class Observer:
         usual = (self._seen_work + _PRIOR_SECONDS * _PRIOR_SHARE) / (self._seen_size + _PRIOR_SECONDS)
         return round((self._served[j] + _PRIOR_SECONDS * usual * size) / (self._progressed[j] + _PRIOR_SECONDS), _DIGITS)
 
-    def _told(self, j: int, s: int, job: WorkloadJob, stage: WorkloadStage) -> dict[str, Any]:
+    def _told(self, j: int, s: int, job: WorkloadJob, stage: WorkloadStage, planned: int) -> dict[str, Any]:
         history = tuple(self._history[j][s]) if j in self._history else ()
         wanted = {name: amount for name, amount in stage.request.items() if not self._memory[self._names.index(name)]}
         state, asked = self._plant.states[j], self._asked(j, s, stage, dict.fromkeys(self._plant.truths[j].phase))
@@ -302,7 +304,7 @@ class Observer:
                 "need": {name: amount for name, amount in told.items() if name in asked},
             }
         n_finished = self._plant.finished_steps(j) + len(job.earlier)
-        if n_finished < 1 and job.clock == "progress" and not _goes_on(history):
+        if n_finished < 1 and job.clock == "progress" and not _goes_on(history, planned):
             return {"history": history, "need": asked}
         n_whole = n_finished - bool(job.earlier)  # the last of the earlier may be the beginning of the present one
         if n_whole < _GROWN and job.clock == "progress" and _HOST_MEMORY in asked:
@@ -337,10 +339,17 @@ def _size(job: WorkloadJob, workload: Workload) -> float:
     return sum(cards) or 1.0
 
 
-def _goes_on(history: Sequence[Observation]) -> bool:
-    """Return whether the last that was told of a stage is the middle of a phase that it was measured in some times."""
-    last, latest = history[-1], list(history)[-_TRIED:]
-    return len(latest) == _TRIED and last.progress is not None and last.progress < _MIDDLE and all(e.usage and e.phase == last.phase for e in latest)
+def _goes_on(history: Sequence[Observation], planned: int) -> bool:
+    """Return whether a job stays in the phase that it was last told to be in, having been measured in it some times, to the end of the planned period.
+
+    It may go on `_FASTER` times as fast as it did in any period of it so far: it may be given more.
+    """
+    last = history[-1]
+    here = [each for each in history if (each.step, each.phase) == (last.step, last.phase) and each.progress is not None and each.period is not None]
+    if last.progress is None or last.period is None or sum(bool(each.usage) for each in here) < _TRIED:
+        return False
+    made = [(b.progress - a.progress) / (b.period - a.period) for a, b in pairwise(here) if a.period < b.period]
+    return last.progress + _FASTER * max(made, default=1.0) * (planned - last.period) < 1
 
 
 def _declared(stage: WorkloadStage) -> dict[str, Any]:
