@@ -23,6 +23,7 @@ _Unit = Annotated[
 _Pools = Annotated[Annotated[tuple[Name, ...], Field(max_length=10_000, fail_fast=True)] | FrozenMapping[Name, _Speed], Either()]
 _Ahead = Annotated[tuple[Amounts, ...], Field(max_length=LONGEST_LOOK - 1, fail_fast=True)]
 _Entries = Annotated[tuple[ProfileEntry, ...], Field(max_length=LONGEST_PROFILE, fail_fast=True)]
+_Phases = Annotated[tuple[Name, ...], Field(max_length=1000, fail_fast=True)]
 _History = Annotated[tuple[Sample, ...], Field(max_length=LONGEST_HISTORY, fail_fast=True)]
 
 
@@ -91,6 +92,9 @@ class StageFields(Numerous):
     history
         What was observed instead of `demand`, oldest first, one entry per period (at most 10,000): usage per resource, null where nothing was
         measured; or an object with `usage` and what else was observed.
+    waits_in
+        Phases of the history at whose beginning the stage waits until it holds the memory that they need, instead of dying short of it, as an update does that
+        asks before it loads; at most 1,000. Their memory is needed from when the job stands there, and is not held for them before.
     demand_intensity
         Equally likely factors on the compressible demand (R6), at most 1,000, each up to 1e6; none means the demand is certain.
     need
@@ -116,6 +120,7 @@ class StageFields(Numerous):
     demand: Amounts | None = None
     demand_ahead: _Ahead = ()
     history: _History | None = None
+    waits_in: _Phases = ()
     demand_intensity: Annotated[tuple[Share, ...], Field(max_length=1000, fail_fast=True)] = ()
     need: Amounts | None = None
     pools: _Pools | None = None

@@ -16,7 +16,7 @@ from libra_opt.domain.vectors import Vector
 
 __all__ = ["Limits", "ProfileReader"]
 
-_REPLACED: Final = ("demand", "demand_ahead", "history", "demand_intensity", "pools", "curve")
+_REPLACED: Final = ("demand", "demand_ahead", "history", "waits_in", "demand_intensity", "pools", "curve")
 """What a profile takes the place of."""
 
 _CARDS, _MEMORY = "gpu", "gpu_mem"

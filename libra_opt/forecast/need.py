@@ -6,7 +6,7 @@ earlier steps instead.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, TypeVar
 
@@ -19,7 +19,7 @@ from libra_opt.forecast.recurrence import LEAST_STEPS, Recurrence
 from libra_opt.forecast.series import Series, fill
 from libra_opt.forecast.staying import Staying
 
-__all__ = ["COVERAGE", "MARGIN", "RECENT", "STATED", "Cover", "cover", "cover_values", "untold"]
+__all__ = ["COVERAGE", "MARGIN", "RECENT", "STATED", "Cover", "cover", "cover_values", "until_it_waits", "untold"]
 
 _Number = TypeVar("_Number", np.int64, np.float64)
 
@@ -137,11 +137,28 @@ def untold(observations: Observations) -> NDArray[np.bool_]:
     return answer
 
 
+def until_it_waits(observations: Observations) -> Observations:
+    """Return the observations without the memory of phases for which the stages wait, but where they stand in them: it is not needed before.
+
+    With such a phase goes the period after it, which is partly it. What was never measured anywhere else is left as it is, and so is a stage of which the last
+    period tells nothing: it may have begun such a phase since.
+    """
+    signals, waits = observations.signals, observations.waits
+    if signals is None or waits is None:
+        return observations
+    phases = phases_of(signals.step, signals.phase)
+    apart = waits & (phases.phase != phases.phase[:, -1:]) & (signals.phase[:, -1:] >= 0)
+    apart[:, 1:] |= apart[:, :-1] & (phases.lasted[:, 1:] == 0) & (phases.lasted[:, 1:] + phases.left[:, 1:] > 0)
+    kept = np.where((apart[:, :, None] & ~observations.compressible), UNKNOWN, observations.quanta)
+    is_left = (kept != UNKNOWN).any(axis=1, keepdims=True)
+    return replace(observations, quanta=np.where(is_left, kept, observations.quanta))
+
+
 def _grown(rows: NDArray[np.int64], stay: Staying) -> NDArray[np.int64]:
     """Return the most that was measured in the present phase in the last `_SEEN` periods, and about there the times before; `UNKNOWN` where it may end.
 
     Where there was no time before, what it grew by last is added; and until the phase was measured, what was measured while it began counts, though that is
-    partly the phase before.
+    partly the phase before: unless the phase took less than half of it about there the times before.
 
     Parameters
     ----------
@@ -159,7 +176,7 @@ def _grown(rows: NDArray[np.int64], stay: Staying) -> NDArray[np.int64]:
     growth = np.where((before != UNKNOWN) & (once == UNKNOWN), np.maximum(last - before, 0), 0)
     most = np.where(seen & (later <= _SEEN), rows, UNKNOWN).max(axis=1, initial=UNKNOWN)
     grown = np.maximum(most, np.minimum(last, np.iinfo(np.int64).max - growth) + growth)
-    covered: NDArray[np.int64] = np.maximum(np.where(last != UNKNOWN, grown, np.where(once != UNKNOWN, UNKNOWN, began)), once)
+    covered: NDArray[np.int64] = np.maximum(np.where(last != UNKNOWN, grown, np.where((once != UNKNOWN) & (once < began // 2), UNKNOWN, began)), once)
     return covered
 
 

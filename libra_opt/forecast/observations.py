@@ -5,7 +5,7 @@ long history does not pad all others to its length; those of usage alone and tho
 here; what was not measured stays `UNKNOWN`, and so does what could not be: a stage that held nothing at all, as one that waits for its gang, shows no demand.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -77,6 +77,8 @@ class Observations:
         Shape ``(n_resources,)``.
     signals
         What else was observed; None where it was usage alone.
+    waits
+        Shape ``(n_stages, n_periods)``: where the job stood in a phase at whose beginning the stage waits for its memory; None: nowhere.
     measured
         Shape ``(n_stages, n_periods, n_compressible)``, float64: the usage of compressible resources with its fraction of a quantum, NaN where `quanta` is
         `UNKNOWN`; None: it is whole.
@@ -87,6 +89,7 @@ class Observations:
     compressible: NDArray[np.bool_]
     signals: Signals | None = None
     measured: NDArray[np.float64] | None = None
+    waits: NDArray[np.bool_] | None = None
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -106,7 +109,9 @@ class Observations:
         return np.maximum(np.take_along_axis(self.quanta, newest, axis=1)[:, 0], 0)
 
 
-def observe(histories: Sequence[History], resources: Sequence[Resource], planned: int = 0) -> Iterator[Observations]:
+def observe(
+    histories: Sequence[History], resources: Sequence[Resource], planned: int = 0, waits_in: Sequence[Collection[str]] | None = None
+) -> Iterator[Observations]:
     """Read histories, amounts rounded up to quanta, in blocks that together hold each history once.
 
     The histories are those of a valid state: their amounts parse, are not negative and stay below 2^63 quanta.
@@ -115,6 +120,8 @@ def observe(histories: Sequence[History], resources: Sequence[Resource], planned
     ----------
     planned
         The number of the period after the last; 0 where it is not told. Where periods are numbered, those between the newest observed and it are gaps.
+    waits_in
+        Of each history, the phases at whose beginning the stage waits for its memory; None: none of any.
     """
     readers = [Reader(resource) for resource in resources]
     compressible = np.array([resource.compressible for resource in resources], dtype=np.bool_)
@@ -125,7 +132,8 @@ def observe(histories: Sequence[History], resources: Sequence[Resource], planned
         yield Observations(stages, *_aligned([histories[i] for i in stages], readers, compressible))
     lengths = {i: 1 + max(age for age, _ in aged) for i, aged in explained.items()}
     for stages in _blocks(lengths, len(resources)):
-        yield _explained(stages, [explained[i] for i in stages], readers, compressible)
+        waits = [() if waits_in is None else waits_in[i] for i in stages]
+        yield _explained(stages, [explained[i] for i in stages], readers, compressible, waits)
 
 
 _Aged: TypeAlias = list[tuple[int, Observation]]
@@ -171,7 +179,9 @@ def _aligned(
     return quanta, compressible, None, measured[:, :, compressible]
 
 
-def _explained(stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence[Reader], compressible: NDArray[np.bool_]) -> Observations:
+def _explained(
+    stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence[Reader], compressible: NDArray[np.bool_], waits_in: Sequence[Collection[str]]
+) -> Observations:
     samples = [sample for history in aged for _, sample in history]
     ages = np.array([age for history in aged for age, _ in history], dtype=np.int64)
     row, period = np.repeat(np.arange(len(aged)), [len(history) for history in aged]), int(ages.max()) - ages
@@ -213,7 +223,11 @@ def _explained(stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence
     untold = signals.waited & ~_went_on(signals)
     quanta[untold[:, :, None] & (compressible | (quanta == 0))] = UNKNOWN
     quanta.flags.writeable = False
-    return Observations(stages, quanta, compressible, signals, fractional[:, :, compressible])
+    waits: NDArray[np.bool_] | None = None
+    if any(waits_in):
+        waits = np.zeros(shape, dtype=np.bool_)
+        waits[row, period] = [sample.phase in phases for history, phases in zip(aged, waits_in, strict=True) for _, sample in history]
+    return Observations(stages, quanta, compressible, signals, fractional[:, :, compressible], waits)
 
 
 def _went_on(signals: Signals) -> NDArray[np.bool_]:

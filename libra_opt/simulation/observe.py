@@ -81,6 +81,7 @@ class Observer:
         self._late: dict[int, list[_Told]] = {}
         self._most: dict[tuple[int, int, str], Vector] = {}
         self._asked_more: dict[tuple[int, int, str], Vector] = {}
+        self._waits_in = [tuple(dict.fromkeys(part.phase for step in job.steps for part in step.parts if part.waits_for_memory)) for job in self._workload.jobs]
         self._sizes = [_size(job, self._workload) for job in self._workload.jobs]
         self._served = [0.0] * len(self._sizes)
         self._progressed = [0.0] * len(self._sizes)
@@ -272,7 +273,9 @@ class Observer:
         for s, stage in enumerate(job.stages):
             held = state.holding[s] if state.holding is not None else None
             told = future.stage(s, self._amounts) if future is not None else self._told(j, s, job, stage, period)
-            stages.append(Stage.model_validate({**_declared(stage), **told, **({} if held is None else {"allocation": self._held(held.pool, held.amounts)})}))
+            waits = {"waits_in": self._waits_in[j]} if "history" in told else {}
+            holds = {} if held is None else {"allocation": self._held(held.pool, held.amounts)}
+            stages.append(Stage.model_validate({**_declared(stage), **told, **waits, **holds}))
         return Job.model_validate({**fields, "stages": tuple(stages)})
 
     def _rate(self, j: int) -> float | None:
@@ -345,10 +348,11 @@ def _goes_on(history: Sequence[Observation], planned: int) -> bool:
     It may go on `_FASTER` times as fast as it did in any period of it so far: it may be given more.
     """
     last = history[-1]
-    here = [each for each in history if (each.step, each.phase) == (last.step, last.phase) and each.progress is not None and each.period is not None]
+    here = [each for each in history if (each.step, each.phase) == (last.step, last.phase)]
     if last.progress is None or last.period is None or sum(bool(each.usage) for each in here) < _TRIED:
         return False
-    made = [(b.progress - a.progress) / (b.period - a.period) for a, b in pairwise(here) if a.period < b.period]
+    places = [(each.period, each.progress) for each in here if each.period is not None and each.progress is not None]
+    made = [(done - before) / (at - since) for (since, before), (at, done) in pairwise(places) if since < at]
     return last.progress + _FASTER * max(made, default=1.0) * (planned - last.period) < 1
 
 
