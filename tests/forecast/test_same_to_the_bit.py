@@ -1,10 +1,16 @@
 """What is computed together is what each would be alone, to the last bit: windows that rows of different lengths share, and tables read at once."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from libra_opt.domain import Resource
+from libra_opt.domain.quantity import parse
+from libra_opt.forecast.amounts import UNKNOWN, Reader
 from libra_opt.forecast.quantiles import predict_quantiles
 from libra_opt.forecast.series import Series
 from libra_opt.forecast.window import MOST_ORIGINS
@@ -67,3 +73,20 @@ def test_few_jobs_of_many_ages_share_windows_and_short_ones_do_not():
         for part in one.parts:
             assert np.isnan(one.measured[part.rows, : part.begin]).all()
             assert not np.isnan(one.measured[part.rows, part.begin :]).all(axis=1).any()
+
+
+wholes = st.integers(0, 1 << 40) | st.integers((1 << 50) - 9, (1 << 53) + 9) | st.integers(0, 1 << 40).map(float)
+near_wholes = st.tuples(st.integers(0, 9999), st.sampled_from([0.1, 0.25, 1e-9, 1e-10, 1e-12, 0.7])).map(lambda pair: pair[0] + pair[1])
+tenths = st.integers(0, 99999).map(lambda count: count / 10)
+amounts = st.none() | wholes | near_wholes | tenths | st.floats(0, 1e6) | st.just(-0.0)
+
+
+@given(st.lists(amounts, max_size=20), st.lists(st.sampled_from(["3", "250m", "1k", "0"]), max_size=1), st.sampled_from([1, 0.1, 0.25, 3, 2.5, 0.001, 1 / 3]))
+def test_amounts_are_read_together_as_each_alone(numbers, texts, quantum):
+    resource = Resource(name="cpu", unit="cores", quantum=quantum)
+    written = numbers + texts
+    quanta, measured = Reader(resource).measure(written)
+    assert quanta.tolist() == [UNKNOWN if amount is None else resource.quanta(amount, round_up=True) for amount in written]
+    assert Reader(resource).read(written).tolist() == quanta.tolist()
+    for amount, fraction in zip(written, measured.tolist(), strict=True):
+        assert math.isnan(fraction) if amount is None else math.isclose(fraction, parse(amount, "cores") / resource.step, rel_tol=1e-12)
