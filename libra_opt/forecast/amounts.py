@@ -20,8 +20,9 @@ UNKNOWN: Final = -1
 
 _EXACT_FLOATS: Final = 1 << 53
 _CLOSE: Final = 1e-9
-_CERTAIN: Final = 1 << 50
-"""Below this the whole number nearest to a float quotient that is whole is that."""
+_MOST_PARTS: Final = 10**6
+_MOST_COUNTED: Final = 10**9
+"""Fewer than so many of such parts of a unit have at most 15 digits."""
 
 
 def column(samples: Sequence[Mapping[str, WrittenAmount | None]], resource: str, missing: WrittenAmount | None = None) -> list[WrittenAmount | None]:
@@ -49,8 +50,8 @@ class Reader(dict[WrittenAmount | None, int]):
     def read(self, written: Sequence[WrittenAmount | None]) -> NDArray[np.int64]:
         """Return the quanta of each amount, shape ``(len(written),)``.
 
-        Measured numbers seldom repeat, so those that a float division places clearly between two quanta are rounded up all at once, and whole numbers where
-        every unit is whole quanta; other numbers close to a whole count, large ones and texts are read exactly.
+        Measured numbers seldom repeat, so those that a float division places clearly between two quanta are rounded up all at once, and those that are
+        written as a whole count of a decimal quantum are taken for it; other numbers close to a whole count, large ones and texts are read exactly.
         """
         return self._whole(written, _numbers(written))
 
@@ -70,14 +71,25 @@ class Reader(dict[WrittenAmount | None, int]):
         counts = numbers / float(self.resource.step)
         nearest = np.rint(counts)
         clear = np.abs(counts - nearest) > _CLOSE * np.maximum(counts, 1)
-        certain = clear
-        if self.resource.step.numerator == 1:
-            certain = clear | ((numbers == np.rint(numbers)) & (counts < _CERTAIN))
+        close = ~(clear | np.isnan(numbers))
         quanta = np.full(len(written), UNKNOWN, dtype=np.int64)
-        quanta[certain] = np.where(clear, np.ceil(counts), nearest)[certain].astype(np.int64)
-        close = ~(certain | np.isnan(numbers))
+        quanta[clear] = np.ceil(counts[clear]).astype(np.int64)
         if close.any():
-            quanta[close] = self._exactly(compress(written, close.tolist()))
+            quanta[close] = self._close(list(compress(written, close.tolist())), numbers[close], nearest[close])
+        return quanta
+
+    def _close(self, written: Sequence[WrittenAmount | None], numbers: NDArray[np.float64], nearest: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Read amounts close to a whole count.
+
+        No two decimals of at most 15 digits are the same float, so a float that equals the quotient of such a decimal means it.
+        """
+        each = self.resource.step.denominator
+        if self.resource.step.numerator != 1 or _MOST_PARTS % each or any(issubclass(kind, str) for kind in set(map(type, written))):
+            return self._exactly(written)
+        meant = (numbers == nearest / each) & (nearest < _MOST_COUNTED)
+        quanta = np.where(meant, nearest, UNKNOWN).astype(np.int64)
+        if not meant.all():
+            quanta[~meant] = self._exactly(compress(written, (~meant).tolist()))
         return quanta
 
     def _measured(self, written: WrittenAmount | None) -> float:
