@@ -16,7 +16,7 @@ from libra_opt.forecast.conformal import SIDES, adapted
 from libra_opt.forecast.located import located
 from libra_opt.forecast.own_step import Places, own_step
 from libra_opt.forecast.period import detect_period
-from libra_opt.forecast.rows import smoothed
+from libra_opt.forecast.rows import own_means, smoothed
 from libra_opt.forecast.tracking import tracked_always, tracked_long, tracked_short
 from libra_opt.forecast.window import Floats, Told, Window
 
@@ -47,13 +47,15 @@ class Season:
 
 def season_of(window: Window, places: Places | None) -> Season:
     """Detect which series have a season, but for jobs whose steps are known, as these say more."""
-    rows = np.arange(window.n_series)
+    stepless = np.ones(window.n_series, dtype=np.bool_)
     if places is not None:
-        stepless = ~places.repeats[0].any(axis=1)
-        rows = np.flatnonzero(np.repeat(stepless, window.n_series // len(stepless)))
-    period = detect_period(window.filled if len(rows) == window.n_series else window.filled[rows])
-    seasonal = period > 1
-    return Season(rows[seasonal], period[seasonal])
+        stepless = np.repeat(~places.repeats[0].any(axis=1), window.n_series // len(places.period))
+    period = np.ones(window.n_series, dtype=np.int64)
+    for rows, skipped in window.own(0):
+        filled = window.filled[rows, skipped:]
+        period[rows][stepless[rows]] = detect_period(filled if stepless[rows].all() else filled[stepless[rows]])
+    seasonal = np.flatnonzero(period > 1)
+    return Season(seasonal, period[seasonal])
 
 
 def seasonal(window: Window, season: Season) -> Floats:
@@ -96,20 +98,21 @@ class Expert:
 
 def predict_window(window: Window, places: Places | None, levels: NDArray[np.float64], families: Sequence[str] = EXPERTS) -> tuple[Floats, list[str]]:
     """Return the quantiles at `levels`, shape ``(n_series, n_levels)``, and the name of what leads for each series."""
-    experts = list(_experts(window, places, levels, families))
+    mean = own_means(window, window.measured, 0)
+    experts = list(_experts(window, places, levels, families, mean))
     told = [expert.told for expert in experts]
-    weights = quantile_weights(window, told, [expert.is_cautious for expert in experts])
+    weights = quantile_weights(window, told, [expert.is_cautious for expert in experts], mean)
     leader = np.stack([expert.names for expert in experts])[weights.argmax(axis=0), np.arange(window.n_series)]
     return adapted(window, blended(told, weights, SIDES), levels), leader.tolist()
 
 
-def _experts(window: Window, places: Places | None, levels: NDArray[np.float64], families: Sequence[str]) -> Iterator[Expert]:
+def _experts(window: Window, places: Places | None, levels: NDArray[np.float64], families: Sequence[str], mean: Floats) -> Iterator[Expert]:
     last = window.filled[:, window.first :]
     if "last_value" in families:
         yield Expert(located(window, last, window.errors(last), levels, scaled=False), np.full(window.n_series, "last_value"))
     if "smoothing" in families:
         members = [last, *smoothed(window.measured, _RATES, window.first), seasonal(window, season_of(window, places))]
-        weights = point_weights(window, members)
+        weights = point_weights(window, members, mean)
         ahead = members[0] * weights[0][:, None]
         for member, weight in zip(members[1:], weights[1:], strict=True):
             ahead += member * weight[:, None]

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from libra_opt.forecast.rows import row_means
+from libra_opt.forecast.rows import own_means, row_means
 from libra_opt.forecast.window import SCORED, Floats, Told, Window
 
 __all__ = ["blended", "point_weights", "quantile_weights"]
@@ -23,29 +23,37 @@ _FLOOR: Final = np.float32(1e-6)
 """Loss, as a share of the mean, below which experts are equally good."""
 
 
-def point_weights(window: Window, members: Sequence[Floats]) -> Floats:
-    """Return the weight of each point method by its mean absolute error, shape ``(n_members, n_series)``; the first member is the last value."""
+def point_weights(window: Window, members: Sequence[Floats], mean: Floats) -> Floats:
+    """Return the weight of each point method by its mean absolute error, shape ``(n_members, n_series)``; the first member is the last value.
+
+    Parameters
+    ----------
+    mean
+        Shape ``(n_series,)``: of everything measured.
+    """
     losses, n_changes = [], np.zeros(window.n_series, dtype=np.int64)
     for member, ahead in enumerate(members):
         errors = window.errors(ahead)
         np.abs(errors, out=errors)
         if not member:
             n_changes = _n_changes(errors)
-        losses.append(row_means(errors))
-    return _shares(np.stack(losses), row_means(window.measured), _POINT_POWER, _caution(n_changes, np.arange(len(members)) > 0))
+        losses.append(own_means(window, errors, window.first))
+    return _shares(np.stack(losses), mean, _POINT_POWER, _caution(n_changes, np.arange(len(members)) > 0))
 
 
-def quantile_weights(window: Window, told: Sequence[Told], cautious: Sequence[bool]) -> Floats:
+def quantile_weights(window: Window, told: Sequence[Told], cautious: Sequence[bool], mean: Floats) -> Floats:
     """Return the weight of each expert by the mean pinball loss of its past quantiles, shape ``(n_experts, n_series)``.
 
     Parameters
     ----------
     cautious
         Which experts must earn their weight: where the series changed once or twice, they are taken to be worse than they were.
+    mean
+        Shape ``(n_series,)``: of everything measured.
     """
     losses = np.stack([_pinball(window.outcomes, expert) for expert in told])
     n_changes = _n_changes(window.outcomes - window.at_origins(window.filled[:, window.first :]))
-    return _shares(losses, row_means(window.measured), _QUANTILE_POWER, _caution(n_changes, np.array(cautious)))
+    return _shares(losses, mean, _QUANTILE_POWER, _caution(n_changes, np.array(cautious)))
 
 
 def _n_changes(errors: Floats) -> NDArray[np.int64]:

@@ -38,13 +38,13 @@ def predict_combined(series: Series, levels: NDArray[np.float64], horizon: int, 
     moving = largest > smallest
     values = np.repeat(last, horizon * len(levels)).reshape(n_series, horizon, len(levels))
     methods = np.full(n_series, "last_value", dtype=object)
-    for part in cut(series, recent, largest, moving):
+    for part in cut(series, recent, largest, moving, horizon):
         rows = part.rows[part.moving]
         n_ahead = min(horizon, part.measured.shape[1] - LEAST_ERRORS)
         if n_ahead < 1:
             continue
         for h in range(1, n_ahead + 1):
-            told, names = predict_window(Window(part.measured, part.filled, part.lead, h), part.places, levels, families)
+            told, names = predict_window(Window(part.measured, part.filled, part.lead, h, part.parts), part.places, levels, families)
             values[rows, h - 1] = told[part.moving] * largest[rows, None]
             if h == 1:
                 methods[rows] = np.array(names, dtype=object)[part.moving]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libra_opt.forecast.ranked import rank
-from libra_opt.forecast.rows import row_means, smoothed
+from libra_opt.forecast.rows import own_means, smoothed
 from libra_opt.forecast.window import SCORED, Floats, Told, Window
 
 __all__ = ["local_scale", "located", "spread"]
@@ -57,15 +57,17 @@ def spread(errors: Floats, past: Floats, now: Floats, unit: tuple[Floats, Floats
 def local_scale(window: Window, errors: Floats) -> Floats:
     """Return the geometric mean of the overall and of the recent mean absolute error, positive, shape ``(n_series, n_errors + horizon)``.
 
-    A column weighs the errors of the outcomes up to its period; before the first outcome stands the overall error.
+    A column weighs the errors of the outcomes up to its period; before the first outcome stands the overall error; NaN before the series begins.
     """
     size = np.empty((window.n_series, window.n_errors + window.horizon), dtype=np.float32)
     np.abs(errors, out=size[:, window.horizon :])
-    overall = row_means(size[:, window.horizon :])[:, None]
+    overall = own_means(window, size[:, window.horizon :], window.first)[:, None]
     size[:, : window.horizon] = overall
     gaps = np.isnan(size)
     if gaps.any():
         size = np.where(gaps, overall, size)
+    for rows, skipped in window.own(window.first):
+        size[rows, :skipped] = np.nan
     (scale,) = smoothed(size, (_SCALE_RATE,))
     scale *= (1 - _SCALE_FLOOR) * overall
     scale += _SCALE_FLOOR * overall * overall

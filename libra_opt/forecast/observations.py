@@ -5,9 +5,11 @@ long history does not pad all others to its length; those of usage alone and tho
 here; what was not measured stays `UNKNOWN`, and so does what could not be: a stage that held nothing at all, as one that waits for its gang, shows no demand.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from itertools import compress
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,12 @@ History = Sequence[Measured | Observation | Mapping[str, WrittenAmount | None]]
 """What was observed per period, in any order where periods are numbered, else oldest first."""
 
 _CELLS_AT_ONCE: Final = 1 << 20
+
+_FIELDS: Final = (
+    *("usage", "watermark", "allocation", "cpu_queue", "requests_running", "requests_waiting", "tool_calls"),
+    *("step", "phase", "progress"),
+)
+"""What is read of an observation, each of all of them at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,27 +134,39 @@ def observe(
     readers = [Reader(resource) for resource in resources]
     compressible = np.array([resource.compressible for resource in resources], dtype=np.bool_)
     compressible.flags.writeable = False
-    explained = {i: _aged(history, planned) for i, history in enumerate(histories) if any(isinstance(sample, Observation) for sample in history)}
+    explained = {i: _aged(history, planned) for i, history in enumerate(histories) if _is_explained(history)}
     lengths = {i: len(history) for i, history in enumerate(histories) if i not in explained}
     for stages in _blocks(lengths, len(resources)):
         yield Observations(stages, *_aligned([histories[i] for i in stages], readers, compressible))
-    lengths = {i: 1 + max(age for age, _ in aged) for i, aged in explained.items()}
+    lengths = {i: 1 + max(ages) for i, (ages, _) in explained.items()}
     for stages in _blocks(lengths, len(resources)):
         waits = [() if waits_in is None else waits_in[i] for i in stages]
         yield _explained(stages, [explained[i] for i in stages], readers, compressible, waits)
 
 
-_Aged: TypeAlias = list[tuple[int, Observation]]
-"""Observations with how many periods before the last each is."""
+_Aged: TypeAlias = tuple[list[int], Sequence[Observation]]
+"""How many periods before the last each observation is, and the observations."""
+
+
+def _is_explained(history: History) -> bool:
+    return any(issubclass(kind, Observation) for kind in set(map(type, history)))
 
 
 def _aged(history: History, planned: int) -> _Aged:
     samples = [sample if isinstance(sample, Observation) else Observation.model_construct(usage=FrozenMapping(sample)) for sample in history]
-    numbers = period_numbers(samples)
+    own = [sample.period for sample in samples]
+    numbers = [number for number in own if number is not None]
+    is_numbered = bool(numbers)
+    if len(numbers) < len(own):
+        numbers = period_numbers(samples)
     newest = max(numbers)
-    if planned and any(sample.period is not None for sample in samples):
+    if planned and is_numbered:
         newest = max(newest, min(planned - 1, newest + LONGEST_HISTORY // 2))
-    return [(newest - number, sample) for number, sample in zip(numbers, samples, strict=True) if newest - number < LONGEST_HISTORY]
+    ages = [newest - number for number in numbers]
+    if max(ages) < LONGEST_HISTORY:
+        return ages, samples
+    late = [age < LONGEST_HISTORY for age in ages]
+    return list(compress(ages, late)), list(compress(samples, late))
 
 
 def _blocks(lengths: Mapping[int, int], n_resources: int) -> Iterator[tuple[int, ...]]:
@@ -172,9 +192,10 @@ def _aligned(
     samples = [sample for history in histories for sample in history if not isinstance(sample, Observation)]
     for r, reader in enumerate(readers):
         written = column(samples, reader.resource.name)
-        quanta[:, :, r][given] = reader.read(written)
         if compressible[r]:
-            measured[:, :, r][given] = reader.measure(written)
+            quanta[:, :, r][given], measured[:, :, r][given] = reader.measure(written)
+        else:
+            quanta[:, :, r][given] = reader.read(written)
     quanta.flags.writeable = False
     return quanta, compressible, None, measured[:, :, compressible]
 
@@ -182,43 +203,34 @@ def _aligned(
 def _explained(
     stages: tuple[int, ...], aged: Sequence[_Aged], readers: Sequence[Reader], compressible: NDArray[np.bool_], waits_in: Sequence[Collection[str]]
 ) -> Observations:
-    samples = [sample for history in aged for _, sample in history]
-    ages = np.array([age for history in aged for age, _ in history], dtype=np.int64)
-    row, period = np.repeat(np.arange(len(aged)), [len(history) for history in aged]), int(ages.max()) - ages
+    ages = np.array([age for some, _ in aged for age in some], dtype=np.int64)
     shape = len(aged), int(ages.max()) + 1
-    quanta, held = (np.full((*shape, len(readers)), UNKNOWN, dtype=np.int64) for _ in range(2))
-    fractional = np.full((*shape, len(readers)), np.nan)
-    for r, reader in enumerate(readers):
-        name = reader.resource.name
-        written = column([sample.usage for sample in samples], name)
-        measured = reader.read(written)
-        if compressible[r]:
-            fractional[row, period, r] = reader.measure(written)
-        else:
-            measured = np.maximum(measured, reader.read(column([sample.watermark for sample in samples], name)))
-        quanta[row, period, r] = measured
-        held[row, period, r] = reader.read([None if sample.allocation is None else sample.allocation.get(name, 0) for sample in samples])
+    cells = np.repeat(np.arange(1, len(aged) + 1) * shape[1] - 1, [len(some) for some, _ in aged]) - ages
+    samples = [vars(sample) for _, some in aged for sample in some]
+    fields: dict[str, list[Any]] = {name: list(map(itemgetter(name), samples)) for name in _FIELDS}
+    quanta, fractional, held = _amounts(fields, cells, shape, readers, compressible)
 
-    def placed(values: Sequence[float | None]) -> NDArray[np.float64]:
+    def placed(name: str) -> NDArray[np.float64]:
         array = np.full(shape, np.nan)
-        array[row, period] = np.array(values, dtype=np.float64)
+        array.reshape(-1)[cells] = np.array(fields[name], dtype=np.float64)
         return array
 
-    def numbered(values: Sequence[int]) -> NDArray[np.int64]:
+    def numbered(values: Iterable[int]) -> NDArray[np.int64]:
         array = np.full(shape, UNKNOWN, dtype=np.int64)
-        array[row, period] = values
+        array.reshape(-1)[cells] = np.fromiter(values, np.int64, len(cells))
         return array
 
-    codes: dict[str, int] = {}
+    phases = (phase for phase in dict.fromkeys(fields["phase"]) if phase is not None)
+    codes = {None: UNKNOWN, **{phase: code for code, phase in enumerate(phases)}}
     signals = Signals(
         held=held,
-        cpu_queue=placed([sample.cpu_queue for sample in samples]),
-        requests_running=placed([sample.requests_running for sample in samples]),
-        requests_waiting=placed([sample.requests_waiting for sample in samples]),
-        tool_calls=placed([sample.tool_calls for sample in samples]),
-        step=numbered([UNKNOWN if sample.step is None else sample.step for sample in samples]),
-        phase=numbered([UNKNOWN if sample.phase is None else codes.setdefault(sample.phase, len(codes)) for sample in samples]),
-        progress=placed([sample.progress for sample in samples]),
+        cpu_queue=placed("cpu_queue"),
+        requests_running=placed("requests_running"),
+        requests_waiting=placed("requests_waiting"),
+        tool_calls=placed("tool_calls"),
+        step=numbered(UNKNOWN if step is None else step for step in fields["step"]),
+        phase=numbered(map(codes.__getitem__, fields["phase"])),
+        progress=placed("progress"),
     )
     untold = signals.waited & ~_went_on(signals)
     quanta[untold[:, :, None] & (compressible | (quanta == 0))] = UNKNOWN
@@ -226,8 +238,37 @@ def _explained(
     waits: NDArray[np.bool_] | None = None
     if any(waits_in):
         waits = np.zeros(shape, dtype=np.bool_)
-        waits[row, period] = [sample.phase in phases for history, phases in zip(aged, waits_in, strict=True) for _, sample in history]
-    return Observations(stages, quanta, compressible, signals, fractional[:, :, compressible], waits)
+        waits.reshape(-1)[cells] = [sample.phase in phases for (_, some), phases in zip(aged, waits_in, strict=True) for sample in some]
+    return Observations(stages, quanta, compressible, signals, fractional, waits)
+
+
+def _amounts(
+    fields: Mapping[str, Sequence[Any]], cells: NDArray[np.int64], shape: tuple[int, int], readers: Sequence[Reader], compressible: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return usage or, where it is above, the watermark; usage of compressible resources with its fraction; and the allocation.
+
+    Parameters
+    ----------
+    fields
+        Of each observation, by name.
+    cells
+        Which cell of the stages and periods, counted through, each observation fills.
+    """
+    quanta, held = (np.full((shape[0] * shape[1], len(readers)), UNKNOWN, dtype=np.int64) for _ in range(2))
+    fractional = np.full((len(quanta), int(compressible.sum())), np.nan)
+    used, peaked = (cells[np.fromiter(map(bool, fields[name]), np.bool_)] for name in ("usage", "watermark"))
+    given = cells[np.array([amounts is not None for amounts in fields["allocation"]], dtype=np.bool_)]
+    usage, watermark = (list(filter(None, fields[name])) for name in ("usage", "watermark"))
+    allocation = [amounts for amounts in fields["allocation"] if amounts is not None]
+    for r, reader in enumerate(readers):
+        name = reader.resource.name
+        if compressible[r]:
+            quanta[used, r], fractional[used, int(compressible[:r].sum())] = reader.measure(column(usage, name))
+        else:
+            quanta[used, r] = reader.read(column(usage, name))
+            quanta[peaked, r] = np.maximum(quanta[peaked, r], reader.read(column(watermark, name)))
+        held[given, r] = reader.read(column(allocation, name, 0))
+    return (quanta.reshape(*shape, len(readers)), fractional.reshape(*shape, fractional.shape[1]), held.reshape(*shape, len(readers)))
 
 
 def _went_on(signals: Signals) -> NDArray[np.bool_]:

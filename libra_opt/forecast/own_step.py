@@ -118,7 +118,9 @@ def own_step(window: Window, places: Places, levels: NDArray[np.float64]) -> Tol
     holes = np.isnan(size)
     size[holes] = 0
     known = np.maximum(n_periods - np.count_nonzero(holes, axis=2, keepdims=True), 1).astype(np.float32)
-    overall = size.sum(axis=2, keepdims=True) / known
+    # What has a place comes first, so a job's own periods are as many columns from the left.
+    jobs = [(slice(rows.start // shape[1], rows.stop // shape[1]), n_periods - skipped) for rows, skipped in window.own(0)]
+    overall = np.concatenate([size[some, :, :n_own].sum(axis=2, keepdims=True) for some, n_own in jobs]) / known
     scale, _ = _mean_of_earlier(size, usable[: len(_SCALE_WEIGHTS)] & _shifted(scored, len(_SCALE_WEIGHTS)), _SCALE_WEIGHTS, overall, _OVERALL_WEIGHT)
     scale += _TINY
     errors /= scale

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from libra_opt.forecast.window import Floats
+from libra_opt.forecast.window import Floats, Window
 
-__all__ = ["row_means", "smoothed"]
+__all__ = ["own_means", "row_means", "smoothed"]
 
 
 def row_means(values: Floats) -> Floats:
@@ -22,6 +22,11 @@ def row_means(values: Floats) -> Floats:
         known = ~np.isnan(rows)
         mean[broken] = np.where(known, rows, np.float32(0)).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
     return mean
+
+
+def own_means(window: Window, values: Floats, first: int) -> Floats:
+    """Return the mean of the numbers in each row's own periods, shape ``(n_series,)``; the columns of `values` are the periods from `first` on."""
+    return np.concatenate([row_means(values[rows, skipped:]) for rows, skipped in window.own(first)])
 
 
 def smoothed(values: Floats, rates: Sequence[float], first: int = 0) -> list[Floats]:

@@ -1,29 +1,52 @@
-"""A window: series of one length, scaled to 1, with the origins at which past forecasts are scored.
+"""A window: series scaled to 1, with the origins at which past forecasts are scored.
+
+Series that begin at different periods share a window where each is long enough to be scored at all its origins: few series cost little more than one,
+as most of the time goes into the calls. What depends on a series' own length is computed part by part (`Window.own`): the same to the last bit.
 
 Everything is in single precision, a few hundred series at a time, so that a whole window stays in the processor's cache; the exact amounts are
 put back where the forecast leaves this package's arrays.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCORED", "Floats", "Told", "Window"]
+__all__ = ["MOST_ORIGINS", "SCORED", "Floats", "Part", "Told", "Window"]
 
 Floats: TypeAlias = NDArray[np.float32]
 
 SCORED: Final = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 """Levels at which past forecasts are compared with what came."""
 
-_MOST_ORIGINS: Final = 24
+MOST_ORIGINS: Final = 24
+"""Past forecasts are scored at so many origins where the history has them."""
+
 _MOST_ERRORS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of a window that begin at the same period.
+
+    Attributes
+    ----------
+    rows
+        Neighbouring rows.
+    begin
+        The first period that is theirs; before it they are NaN.
+    """
+
+    rows: slice
+    begin: int
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
-    """Series of one length.
+    """Series that end at the same period.
 
     Attributes
     ----------
@@ -35,12 +58,15 @@ class Window:
         Shape ``(n_series,)``: how many periods lie before the first value.
     horizon
         How many periods ahead is predicted; less than `n_periods`.
+    parts
+        Which rows begin when, in their order, where not all begin with the window; each has at least `MOST_ORIGINS` origins.
     """
 
     measured: Floats
     filled: Floats
     lead: NDArray[np.int64]
     horizon: int
+    parts: tuple[Part, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -60,7 +86,7 @@ class Window:
     @property
     def n_origins(self) -> int:
         """At how many past origins forecasts are scored: the latest ones of which the outcome is known."""
-        return min(_MOST_ORIGINS, self.n_periods - self.horizon)
+        return min(MOST_ORIGINS, self.n_periods - self.horizon)
 
     @property
     def first_origin(self) -> int:
@@ -81,6 +107,14 @@ class Window:
     def outcomes(self) -> Floats:
         """What came `horizon` after each scored origin, shape ``(n_series, n_origins)``."""
         return self.measured[:, self.n_periods - self.n_origins :]
+
+    def own(self, first: int) -> Iterator[tuple[slice, int]]:
+        """Yield rows that belong together in an array whose columns are the periods from `first` on, and how many of its columns come before theirs."""
+        if not self.parts:
+            yield slice(0, self.n_series), 0
+        for skipped, parts in groupby(self.parts, lambda part: max(part.begin - first, 0)):
+            each = [part.rows for part in parts]
+            yield slice(each[0].start, each[-1].stop), skipped
 
     def at_origins(self, ahead: Floats) -> Floats:
         """Return the columns of the scored origins of something said from `first` on, shape ``(n_series, n_origins)``."""
