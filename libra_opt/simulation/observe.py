@@ -26,8 +26,8 @@ from libra_opt.simulation.truth import Vector, vector
 
 __all__ = ["LONGEST", "Observer"]
 
-LONGEST: Final = 64
-"""A history has at most this many entries."""
+LONGEST: Final = 128
+"""A history has at most this many entries: of 30 s each about two steps of a job, which is what places in a step are told by."""
 
 _WHERE_SHORT: Final = 1.2
 _ALMOST: Final = 1e-9

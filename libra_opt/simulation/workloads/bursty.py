@@ -36,6 +36,7 @@ _ASSUMED: Final = (
     ),
     "card memory is small enough for one card throughout; cores: 4 per card and 32 in the tail, for tools; network: 0.5 GB/s per card",
     "every job runs on one card, slower in proportion; all jobs are there at the beginning, and their work exceeds what the cluster does in the horizon",
+    "a job declares what it uses at its peak as its maximum of every resource",
     "an eviction costs 45 s, a resize 15 s, a cold start 60 s, a warm one 20 s",
 )
 
@@ -79,7 +80,8 @@ def bursty_job(name: str, n_steps: int, generator: np.random.Generator) -> Workl
     drawn = [_phases(peak, pace, generator) for _ in range(n_steps)]
     steps = [step_of(_from(drawn[0], float(generator.random()))), *map(step_of, drawn[1:])]
     most = {**highest(steps), "gpu": peak, "gpu_mem": _MOST_GIB}
-    stage = WorkloadStage(min_quota=Amounts({"gpu": 1}), max_quota=Amounts({"gpu": peak, "gpu_mem": int(_MOST_GIB)}), request=amounts(most))
+    asked = amounts(most)
+    stage = WorkloadStage(min_quota=Amounts({"gpu": 1}), max_quota=Amounts({**asked, "gpu_mem": int(_MOST_GIB)}), request=asked)
     cost = PreemptionCost(evict_seconds=45, resize_seconds=15, migrate_seconds=45)
     return WorkloadJob(id=name, preemption_cost=cost, stages=(stage,), steps=tuple(steps))
 
