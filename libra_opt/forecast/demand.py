@@ -28,13 +28,16 @@ MOST_FACTOR: Final = 4.0
 _AT_LIMIT: Final = 0.95
 _LIKE: Final = 1.05
 _LOOK_BACK: Final = 24
+_LOOK_BACK_IN_STEPS: Final = 128
+"""Where phases are told, only what was measured in the same one counts, and the last time it was gone through is a step ago."""
+
 _LONG_RUN: Final = 3
 """A stage that had no room for so many periods in a row is probed upward although it once used no more when it had; the longer the more often that was seen."""
 
 _ROOM: Final = 0.85
 """Who used less than this share of its allocation had room. Between it and the limit an error of measurement looks like room, so it tells neither."""
 
-_ESTIMATED: Final = 64
+_ESTIMATED: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,7 @@ def _free_neighbours(
     total, n_above, n_like = (np.zeros(usage.shape, dtype=np.float32) for _ in range(3))
     like, most = used / np.float32(_LIKE), used * np.float32(_LIKE)
     has_phases = (phase >= 0).any()
-    for t in range(max(usage.shape[2] - _LOOK_BACK, 0), usage.shape[2]):
+    for t in range(max(usage.shape[2] - (_LOOK_BACK_IN_STEPS if has_phases else _LOOK_BACK), 0), usage.shape[2]):
         now = slice(t, t + 1)
         near, above = free[:, :, now] >= like, free[:, :, now] > most
         if has_phases:
