@@ -59,6 +59,7 @@ def test_equal_profiles_of_many_jobs_are_one_object() -> None:
         (document(), "jobs[0].profile", "no entries"),
         (document(entry(gpu=1), demand={"gpu": 1}), "jobs[0].demand", "beside profile"),
         (document(entry(gpu=1), history=[{"gpu": 1}]), "jobs[0].history", "beside profile"),
+        (document(entry(gpu=1), waits_in=["train"]), "jobs[0].waits_in", "beside profile"),
         (document(entry(gpu=1), curve=[[1, 1]]), "jobs[0].curve", "beside profile"),
         (document(entry(gpu=1), demand_intensity=[1]), "jobs[0].demand_intensity", "beside profile"),
         (document(entry(gpu=1), pools={"a": 2}), "jobs[0].pools", "beside profile"),

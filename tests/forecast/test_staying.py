@@ -54,6 +54,33 @@ def test_the_period_in_which_a_phase_began_says_nothing_of_its_memory_once_it_wa
     assert expected([*run(2), *begun[:2]]).need[MEM] <= 55
 
 
+def test_memory_of_the_phase_before_is_let_go_where_the_new_one_took_less_than_half_of_it_before():
+    def begun(mem: float) -> int:
+        steps = [each for step in range(2) for each in (*entries("rollout", step, ROLLOUT, mem=mem), *entries("train", step, TRAIN, mem=120))]
+        first = entries("rollout", 2, ROLLOUT, mem=120)[0]
+        return expected([*steps, first], margin=0).need[MEM]
+
+    assert begun(50) == 50
+    assert begun(70) == 120  # it may have grown since
+
+
+@pytest.mark.parametrize(("phase", "cards", "mixed"), [("train", TRAIN, 3.0), ("rollout", ROLLOUT, 1.5)])
+def test_while_only_the_beginning_of_a_phase_was_measured_demand_is_what_it_was_about_there_before(phase, cards, mixed):
+    history = run(2) if phase == "rollout" else [*run(2), *entries("rollout", 2, ROLLOUT)]
+    first = entries(phase, 2, cards)[0]
+    first["usage"]["gpu"] = mixed  # most of the period was the phase before
+    told = expected([*history, first])
+    assert (told.demand[GPU], set(told.intensity) <= {1.0}) == (8, True)
+
+
+def test_what_came_of_a_phase_before_counts_for_the_latest_three_times_only():
+    older = [each for step in range(3) for each in entries("train", step, [2.0] * 8)]
+    newer = [each for step in range(3, 6) for each in (*entries("rollout", step, [1.0] * 4), *entries("train", step, [8.0] * 8))]
+    first = entries("train", 6, [5.0] * 8)[0]
+    told = expected([*older, *newer, *entries("rollout", 6, [1.0] * 4), first])
+    assert told.demand[GPU] == 8
+
+
 def test_memory_that_was_used_about_there_the_times_before_is_covered():
     history = run(3)
     history[26 + 9]["usage"]["mem"] = 90
@@ -107,3 +134,51 @@ def test_need_is_never_under_the_last_measurement_of_a_phase_that_goes_on(drawn)
         for used, done in zip([u for u, _ in drawn], sorted(d for _, d in drawn), strict=True)
     ]
     assert expected(history).need[MEM] >= int(drawn[-1][0])
+
+
+GATED = {"waits_in": ["train"]}
+
+
+def needed(history: list[Entry], need: str = "own_step", **stage: Any) -> int:
+    state = {"jobs": [{"id": "a", "history": history, **stage}], "options": {"forecast": {"need": need, "margin": 0}}}
+    ((_, told),) = forecast(State.model_validate(state)).stages
+    return told.need[MEM]
+
+
+@pytest.mark.parametrize("need", ["own_step", "whole_history"])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_memory_that_a_phase_waits_for_is_not_held_for_it_before(need, steps):
+    history = [*run(steps), *entries("rollout", steps, ROLLOUT)]
+    assert needed(history, need) == 120
+    assert needed(history, need, **GATED) == 50
+    assert needed(history, need, waits_in=["evaluation"]) == 120
+
+
+def test_memory_that_a_phase_waits_for_is_needed_once_the_job_stands_there():
+    history = [*run(3), *entries("rollout", 3, ROLLOUT)]
+    at_the_door = {"usage": {}, "step": 3, "phase": "train", "progress": 0.0}
+    assert needed([*history, at_the_door], **GATED) == 120
+    assert needed([*history, *entries("train", 3, TRAIN, mem=130)[:2]], **GATED) == 130
+
+
+def test_the_period_after_a_phase_that_waits_is_partly_that_phase():
+    begun = entries("rollout", 1, ROLLOUT)
+    begun[0]["usage"]["mem"] = 120
+    assert needed([*run(1), *begun, *entries("train", 1, TRAIN, mem=120), *entries("rollout", 2, ROLLOUT)], "whole_history", **GATED) == 50
+
+
+def test_a_job_of_which_news_is_late_may_stand_in_the_phase_that_it_waits_for():
+    numbered = [{**each, "period": t} for t, each in enumerate([*run(2), *entries("rollout", 2, ROLLOUT)])]
+
+    def planned(index: int) -> int:
+        job = {"id": "a", "history": numbered, **GATED}
+        state = {"period": {"index": index, "seconds": 60}, "jobs": [job], "options": {"forecast": {"need": "own_step", "margin": 0}}}
+        ((_, told),) = forecast(State.model_validate(state)).stages
+        return told.need[MEM]
+
+    assert planned(len(numbered)) == 50
+    assert planned(len(numbered) + 1) == 120
+
+
+def test_a_history_of_nothing_but_a_phase_that_waits_is_not_forgotten():
+    assert needed([*entries("train", 0, TRAIN, mem=120), {"usage": {}, "step": 0, "phase": "rollout", "progress": 0.2}], **GATED) == 120

@@ -63,6 +63,32 @@ def test_need_is_left_to_the_forecast_once_a_step_is_finished():
     assert [state.jobs[0].all_stages[0].need for state in found[2:5]] == [{"gpu_mem": 50}, None, None]
 
 
+SLOW = step(part(1000, gpu=4, memory=10, phase="rollout"), part(600, gpu=8, memory=40, phase="train"))
+
+
+def test_a_job_in_its_first_step_keeps_the_memory_of_its_phase_until_the_next_may_begin():
+    found = states(workload(asking(SLOW)), Scripted({0: held(gpu=4, memory=50)}))
+    needs = [state.jobs[0].all_stages[0].need for state in found[:20]]
+    declared = {"gpu_mem": 50}
+    # measured three times; 0.06 of the phase a period, and twice as fast with more: from 0.88 on the next may begin in the period to come
+    assert needs[:3] == [declared] * 3
+    assert needs[3:15] == [None] * 12
+    assert needs[15:19] == [declared] * 4
+
+
+def test_a_job_stopped_in_its_first_step_asks_for_the_memory_of_the_phase_it_is_to_go_on_with():
+    running = {0: held(gpu=4, memory=50)}
+    found = states(workload(asking(SLOW), horizon_seconds=600), Scripted(*[running] * 4, {}))
+    stopped = found[8].jobs[0].all_stages[0]
+    assert (stopped.need, stopped.history[-1].phase) == (None, "rollout")
+
+
+def test_phases_that_wait_for_memory_are_declared():
+    gated = [step(part(90, gpu=4, memory=10, phase="rollout"), part(60, gpu=8, memory=40, phase="train", waits_for_memory=True)) for _ in range(3)]
+    first, second, *_ = states(workload(asking(*gated)), Scripted({0: held(gpu=8, memory=50)}))
+    assert [state.jobs[0].all_stages[0].waits_in for state in (first, second)] == [(), ("train",)]
+
+
 def test_need_of_host_memory_is_left_to_the_forecast_once_three_steps_are_finished():
     stage = {"request": {**REQUEST, "mem": 100}, "max_quota": {"gpu": 8}}
     host = {**MEMORY, "name": "mem", "costly": False}
