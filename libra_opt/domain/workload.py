@@ -75,6 +75,9 @@ class WorkloadStage(Value):
         As in a stage of a state.
     request
         What it asks for when it is submitted: demand and need until there is a history, and what a static reservation holds.
+    request_in
+        By phase: the memory it asks for in it, where that is less than in `request`. Until a step was observed it needs what it asks for in the phase it is
+        in, and in all that do not wait for their memory, as they may come next.
     reports_queue
         It tells how many requests run and wait, as inference engines do.
     """
@@ -85,6 +88,7 @@ class WorkloadStage(Value):
     unit: Annotated[int, WholeNumber(1, LIMIT - 1)] | None = None
     pools: FrozenMapping[Name, Annotated[float, Real(1e-6, 1e6)]] | None = None
     request: Amounts = Amounts()
+    request_in: FrozenMapping[Name, Amounts] = FrozenMapping()
     reports_queue: Flag = False
 
 

@@ -1,9 +1,10 @@
 """From what happened to what a scheduler is told: observations that are noisy, late or missing, and the state made of them.
 
 What a job declares is known when it is submitted; everything else is told by its history. A job without a history asks for what it declared. Until it has
-finished a step its need is what it declared, of host memory until three. Wherever it stands still, it asks for the most it was seen to use in
-that phase, or else for what it declared. Where memory was short, by a kill or at the beginning of a phase that waits for it, a fifth more than was held is
-asked for, as the Vertical Pod Autoscaler does after a kill: what is declared or was measured too low would else be too low for ever.
+finished a step its need is what it declared for where it stands and what may come next, of host memory until three. Wherever it stands still, it asks for the
+most it was seen to use in that phase, or else for what it declared. Where memory was short, by a kill or at the beginning of a phase that waits for it, a
+fifth more than was held is asked for, as the Vertical Pod Autoscaler does after a kill: what is declared or was measured too low would else be too low for
+ever.
 """
 
 from collections import deque
@@ -180,10 +181,11 @@ class Observer:
             entries.append(entry)
 
     def _arrive(self, j: int, told: Sequence[_Told]) -> None:
-        """Enter what is told of the stages of a job, in their order."""
+        """Enter what is told of the stages of a job, in their order; what was used until a phase began says nothing of that phase."""
         for s, each in enumerate(told):
             self._of(j)[s].append(each.entry)
-            self._most[j, s, each.phase] = _highest(self._most.get((j, s, each.phase)), each.most)
+            if each.entry.progress:
+                self._most[j, s, each.phase] = _highest(self._most.get((j, s, each.phase)), each.most)
 
     def _ask_more(self, done: JobPeriod) -> None:
         """Take in where memory was short: a job that could not have what it asked for says so at once, whatever else is late or lost."""
@@ -292,7 +294,8 @@ class Observer:
     def _told(self, j: int, s: int, job: WorkloadJob, stage: WorkloadStage, planned: int) -> dict[str, Any]:
         history = tuple(self._history[j][s]) if j in self._history else ()
         wanted = {name: amount for name, amount in stage.request.items() if not self._memory[self._names.index(name)]}
-        state, asked = self._plant.states[j], self._asked(j, s, stage, dict.fromkeys(self._plant.truths[j].phase))
+        may_come = dict.fromkeys(phase for phase in self._plant.truths[j].phase if phase not in self._waits_in[j])
+        state, asked = self._plant.states[j], self._asked(j, s, stage, (*may_come, self._place(j)[1]))
         if not any(entry.usage for entry in history):
             return {"demand": wanted, "need": asked}
         if state.stands and state.holding is not None:
@@ -317,10 +320,12 @@ class Observer:
     def _asked(self, j: int, s: int, stage: WorkloadStage, phases: Iterable[str]) -> dict[str, Any]:
         """Return the memory a stage asks for: what it declared, and more of what was short in some phase."""
         more: Vector = ()
+        declared: Vector = ()
         for phase in phases:
             more = _highest(more, self._asked_more.get((j, s, phase)))
-        asked: dict[str, Any] = {name: amount for name, amount in stage.request.items() if self._memory[self._names.index(name)]}
-        declared = vector(stage.request, self._workload.resources)
+            declared = _highest(declared, vector(Amounts({**stage.request, **stage.request_in.get(phase, {})}), self._workload.resources))
+        memory = zip(self._names, declared, self._memory, strict=True)
+        asked: dict[str, Any] = {name: round(amount, _DIGITS) for name, amount, is_memory in memory if is_memory and name in stage.request}
         beyond = {name: round(amount, _DIGITS) for name, had, amount in zip(self._names, declared, more or declared, strict=True) if amount > had}
         return {**asked, **beyond}
 

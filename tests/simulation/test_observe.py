@@ -272,3 +272,11 @@ def test_steps_done_before_a_job_came_are_its_history():
 def test_earlier_steps_do_not_go_with_an_earlier_run():
     with pytest.raises(ValueError, match="observed_before"):
         workload(asking(*STEPS, earlier=[dict(each) for each in STEPS], observed_before=3))
+
+
+def test_an_untried_job_needs_what_it_declared_for_phases_that_may_come_and_the_rest_where_it_waits_for_it():
+    steps = [step(part(90, gpu=4, memory=10, phase="rollout"), part(60, gpu=8, memory=40, phase="train", waits_for_memory=True)) for _ in range(3)]
+    stage = {"request": REQUEST, "request_in": {"rollout": {"gpu_mem": 12}}, "max_quota": {"gpu": 8}}
+    small, large = held(gpu=4, memory=12), held(gpu=8, memory=50)
+    found = states(workload(job(*steps, name="a", stages=[stage])), Scripted({0: small}, {0: small}, {0: small}, {0: large}))
+    assert [state.jobs[0].all_stages[0].need for state in found[:4]] == [{"gpu_mem": 12}, {"gpu_mem": 12}, {"gpu_mem": 50}, {"gpu_mem": 50}]

@@ -5,6 +5,7 @@ from math import ceil
 from typing import Final
 
 from libra_opt.domain import Amounts, Step, WorkloadStage
+from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.simulation.workloads.hardware import CARD_GIB
 from libra_opt.simulation.workloads.phases import amounts, highest
 from libra_opt.simulation.workloads.profile import Profile
@@ -25,16 +26,29 @@ DECLARED_SOURCES: Final = (
         f"request: the peak of every resource over the job's life, card memory and {_CARD_MARGIN - 1:.0%}, host memory and {_HOST_MARGIN - 1:.0%} (assumed; "
         "that far less is used than asked is what Acme, arXiv 2403.07648, and Philly, arXiv 1901.05758, report)"
     ),
+    (
+        "request in a phase: card memory likewise, where the phase does not wait for it (that an update waits until it has its memory, and that people know "
+        "what their engines hold apart from it, is assumed)"
+    ),
 )
 """Where the figures are from, and what was assumed."""
 
 
 def declared(profile: Profile, names: Sequence[str], steps: Sequence[Step]) -> tuple[WorkloadStage, ...]:
     """Return the stages of a job as it declares them."""
-    return tuple(_stage(profile, name, highest(steps, name)) for name in names)
+    return tuple(_stage(profile, name, highest(steps, name), _card_memory(steps, name)) for name in names)
 
 
-def _stage(profile: Profile, name: str, peak: dict[str, float]) -> WorkloadStage:
+def _card_memory(steps: Sequence[Step], stage: str) -> dict[str, float]:
+    """Return the most card memory that a stage uses in each of the phases that do not wait for it."""
+    most: dict[str, float] = {}
+    for part in (part for step in steps for part in step.parts if not part.waits_for_memory):
+        used = part.use.get(stage, Amounts()).get("gpu_mem", 0)
+        most[part.phase] = max(most.get(part.phase, 0.0), float(used))
+    return most
+
+
+def _stage(profile: Profile, name: str, peak: dict[str, float], in_phase: dict[str, float]) -> WorkloadStage:
     rolls = name in ("main", "rollout")
     unit = profile.model.unit if name != "reward" else 1
     most = dict(peak)
@@ -49,7 +63,9 @@ def _stage(profile: Profile, name: str, peak: dict[str, float]) -> WorkloadStage
         "cpu": _at_least(peak.get("cpu", 0)),
         "net": _at_least(peak.get("net", 0)),
     }
-    quotas = {"min_quota": amounts(least), "max_quota": _with_zeros(asked), "request": asked}
+    less = {phase: ceil(_CARD_MARGIN * gib) for phase, gib in in_phase.items()}
+    request_in = {phase: Amounts({"gpu_mem": gib}) for phase, gib in less.items() if gib < most["gpu_mem"]}
+    quotas = {"min_quota": amounts(least), "max_quota": _with_zeros(asked), "request": asked, "request_in": FrozenMapping(request_in)}
     if most["gpu"]:
         return WorkloadStage(name=name, unit=unit, reports_queue=True, **quotas)
     return WorkloadStage(name=name, reports_queue=True, **quotas)
