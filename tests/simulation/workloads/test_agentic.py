@@ -98,6 +98,23 @@ def test_updates_wait_for_their_memory_and_nothing_else_does():
     assert not waiting & others
 
 
+@pytest.mark.parametrize("gang", ["firm", "elastic"])
+def test_what_is_declared_for_a_phase_covers_it_and_is_less_than_the_whole(gang):
+    n_declared = 0
+    for job in made(gang)[0].jobs:
+        waits = {part.phase for step in job.steps for part in step.parts if part.waits_for_memory}
+        for stage in job.stages:
+            n_declared += len(stage.request_in)
+            assert not waits & set(stage.request_in)
+            for phase, asked in stage.request_in.items():
+                used = [
+                    float(part.use[stage.name].get("gpu_mem", 0)) for step in job.steps for part in step.parts if part.phase == phase and stage.name in part.use
+                ]
+                assert set(asked) == {"gpu_mem"}
+                assert 1.1 * max(used, default=0) <= asked["gpu_mem"] < stage.request["gpu_mem"]
+    assert n_declared > 20
+
+
 def test_rollout_begins_on_all_its_cards_and_ends_on_one_engine():
     workload, _ = made()
     for job in workload.jobs:
