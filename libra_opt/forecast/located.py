@@ -45,7 +45,7 @@ def located(window: Window, ahead: Floats, errors: Floats, levels: NDArray[np.fl
 def spread(errors: Floats, past: Floats, now: Floats, unit: tuple[Floats, Floats] | None, levels: NDArray[np.float64]) -> Told:
     """Put the quantiles of `errors`, in units of their scale at the origins and now, around the points of the origins and of now."""
     ranked = rank(errors)
-    scored, asked = ranked.at(SCORED), ranked.at(levels)
+    scored, asked = np.split(ranked.at(np.concatenate([SCORED, levels])), [len(SCORED)], axis=1)
     offsets = scored.T[:, :, None]
     if unit is None:
         return Told(past + offsets, now[:, None] + asked)

@@ -37,17 +37,17 @@ class Ranked(Generic[_Float]):
             return np.full((n_rows, len(levels)), np.nan, dtype=self.ascending.dtype)
         kind = self.ascending.dtype
         if self.n_known is None:
-            position = np.clip(n_values * levels - 0.5, 0, n_values - 1)
+            position = np.minimum(np.maximum(n_values * levels - 0.5, 0), n_values - 1)
             below = position.astype(np.int64)
             share = (position - below).astype(kind)
             lower, upper = self.ascending[:, below], self.ascending[:, np.minimum(below + 1, n_values - 1)]
         else:
             highest = np.maximum(self.n_known - 1, 0)[:, None]
-            position = np.clip(self.n_known[:, None] * levels - 0.5, 0, highest)
+            position = np.minimum(np.maximum(self.n_known[:, None] * levels - 0.5, 0), highest)
             below = position.astype(np.int64)
             share = (position - below).astype(kind)
-            lower = np.take_along_axis(self.ascending, below, axis=1)
-            upper = np.take_along_axis(self.ascending, np.minimum(below + 1, highest), axis=1)
+            row = np.arange(n_rows)[:, None]
+            lower, upper = self.ascending[row, below], self.ascending[row, np.minimum(below + 1, highest)]
         upper -= lower
         upper *= share
         upper += lower

@@ -36,30 +36,28 @@ def smoothed(values: Floats, rates: Sequence[float], first: int = 0) -> list[Flo
     and Prediction*, 1963).
     """
     gaps = np.isnan(values)
-    if not gaps.any():
-        counts = [_discounted(np.ones((values.shape[1], 1), dtype=np.float32), rate, first) for rate in rates]
-        columns = np.ascontiguousarray(values.T)
-    else:
-        known = np.ascontiguousarray(~gaps.T).astype(np.float32)
-        counts = [_discounted(known, rate, first) for rate in rates]
-        columns = np.where(gaps, np.float32(0), values).T.copy()
-    means = []
-    for rate, count in zip(rates, counts, strict=True):
-        total = _discounted(columns, rate, first)
-        mean = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-        means.append(np.ascontiguousarray(mean.T))
-    return means
+    known = np.ones((values.shape[1], 1), dtype=np.float32)
+    if gaps.any():
+        values, known = np.where(gaps, np.float32(0), values), ~gaps.T
+    sums = _discounted(np.concatenate([values.T, known], axis=1, dtype=np.float32), rates, first)
+    total, count = sums[:, :, : len(values)], sums[:, :, len(values) :]
+    mean = np.divide(total, count, out=np.full(total.shape, np.nan, dtype=np.float32), where=count > 0)
+    return list(np.ascontiguousarray(mean.transpose(1, 2, 0)))
 
 
-def _discounted(columns: Floats, rate: float, first: int) -> Floats:
-    """Return the sums of all values up to each period from `first` on, an older one weighing ``1 - rate`` times as much as the next."""
-    keep = np.float32(1 - rate)
-    total = np.empty((len(columns) - first, columns.shape[1]), dtype=np.float32)
-    running = columns[0].copy()
-    for t in range(len(columns)):
-        if t:
-            running *= keep
-            running += columns[t]
-        if t >= first:
-            total[t - first] = running
+def _discounted(columns: Floats, rates: Sequence[float], first: int) -> Floats:
+    """Return the sums of all values up to each period from `first` on, an older one weighing ``1 - rate`` times as much as the next.
+
+    Shape ``(n_periods - first, n_rates, n_columns)``.
+    """
+    keep = (1 - np.array(rates)).astype(np.float32)[:, None]
+    total = np.empty((len(columns) - first, len(rates), columns.shape[1]), dtype=np.float32)
+    running = np.repeat(columns[:1], len(rates), axis=0)
+    for column in columns[1 : first + 1]:
+        running *= keep
+        running += column
+    total[0] = running
+    for column, before, after in zip(columns[first + 1 :], total, total[1:], strict=False):
+        np.multiply(before, keep, out=after)
+        after += column
     return total
