@@ -5,11 +5,11 @@ long history does not pad all others to its length; those of usage alone and tho
 here; what was not measured stays `UNKNOWN`, and so does what could not be: a stage that held nothing at all, as one that waits for its gang, shows no demand.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,13 @@ History = Sequence[Measured | Observation | Mapping[str, WrittenAmount | None]]
 
 _CELLS_AT_ONCE: Final = 1 << 20
 
-_FIELDS: Final = (
-    *("usage", "watermark", "allocation", "cpu_queue", "requests_running", "requests_waiting", "tool_calls"),
-    *("step", "phase", "progress"),
-)
-"""What is read of an observation, each of all of them at once."""
+_SAMPLES_AT_ONCE: Final = 1 << 12
+"""Observations lie about in memory: field after field is read of as many as the processor's cache holds."""
+
+_SIGNS: Final = ("cpu_queue", "requests_running", "requests_waiting", "tool_calls", "progress")
+_FIELDS: Final = ("usage", "watermark", "allocation", "step", "phase", *_SIGNS)
+
+_Number = TypeVar("_Number", np.int64, np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,9 @@ def _aged(history: History, planned: int) -> _Aged:
     own = [sample.period for sample in samples]
     numbers = [number for number in own if number is not None]
     is_numbered = bool(numbers)
-    if len(numbers) < len(own):
+    if not is_numbered:
+        numbers = list(range(len(samples)))
+    elif len(numbers) < len(own):
         numbers = period_numbers(samples)
     newest = max(numbers)
     if planned and is_numbered:
@@ -207,31 +211,22 @@ def _explained(
     shape = len(aged), int(ages.max()) + 1
     cells = np.repeat(np.arange(1, len(aged) + 1) * shape[1] - 1, [len(some) for some, _ in aged]) - ages
     samples = [vars(sample) for _, some in aged for sample in some]
-    fields: dict[str, list[Any]] = {name: list(map(itemgetter(name), samples)) for name in _FIELDS}
-    quanta, fractional, held = _amounts(fields, cells, shape, readers, compressible)
-
-    def placed(name: str) -> NDArray[np.float64]:
-        array = np.full(shape, np.nan)
-        array.reshape(-1)[cells] = np.array(fields[name], dtype=np.float64)
-        return array
-
-    def numbered(values: Iterable[int]) -> NDArray[np.int64]:
-        array = np.full(shape, UNKNOWN, dtype=np.int64)
-        array.reshape(-1)[cells] = np.fromiter(values, np.int64, len(cells))
-        return array
-
-    phases = (phase for phase in dict.fromkeys(fields["phase"]) if phase is not None)
-    codes = {None: UNKNOWN, **{phase: code for code, phase in enumerate(phases)}}
-    signals = Signals(
-        held=held,
-        cpu_queue=placed("cpu_queue"),
-        requests_running=placed("requests_running"),
-        requests_waiting=placed("requests_waiting"),
-        tool_calls=placed("tool_calls"),
-        step=numbered(UNKNOWN if step is None else step for step in fields["step"]),
-        phase=numbered(map(codes.__getitem__, fields["phase"])),
-        progress=placed("progress"),
-    )
+    quanta, held = (np.full((*shape, len(readers)), UNKNOWN, dtype=np.int64) for _ in range(2))
+    fractional = np.full((*shape, int(compressible.sum())), np.nan)
+    step, phase = (np.full(shape, UNKNOWN, dtype=np.int64) for _ in range(2))
+    signs = {name: np.full(shape, np.nan) for name in _SIGNS}
+    codes: dict[str | None, int] = {None: UNKNOWN}
+    for start in range(0, len(samples), _SAMPLES_AT_ONCE):
+        some, cell = samples[start : start + _SAMPLES_AT_ONCE], cells[start : start + _SAMPLES_AT_ONCE]
+        fields: dict[str, list[Any]] = {name: list(map(itemgetter(name), some)) for name in _FIELDS}
+        _enter(fields, cell, readers, (_listed(quanta), _listed(fractional), _listed(held)), compressible)
+        for name, sign in signs.items():
+            sign.reshape(-1)[cell] = np.array(fields[name], dtype=np.float64)
+        for name in dict.fromkeys(fields["phase"]):
+            codes.setdefault(name, len(codes) - 1)
+        step.reshape(-1)[cell] = [UNKNOWN if number is None else number for number in fields["step"]]
+        phase.reshape(-1)[cell] = [codes[name] for name in fields["phase"]]
+    signals = Signals(held=held, step=step, phase=phase, **signs)
     untold = signals.waited & ~_went_on(signals)
     quanta[untold[:, :, None] & (compressible | (quanta == 0))] = UNKNOWN
     quanta.flags.writeable = False
@@ -242,20 +237,28 @@ def _explained(
     return Observations(stages, quanta, compressible, signals, fractional, waits)
 
 
-def _amounts(
-    fields: Mapping[str, Sequence[Any]], cells: NDArray[np.int64], shape: tuple[int, int], readers: Sequence[Reader], compressible: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return usage or, where it is above, the watermark; usage of compressible resources with its fraction; and the allocation.
+def _listed(table: NDArray[_Number]) -> NDArray[_Number]:
+    """Return a view with one row per cell."""
+    return table.reshape(table.shape[0] * table.shape[1], table.shape[2])
+
+
+def _enter(
+    fields: Mapping[str, Sequence[Any]],
+    cells: NDArray[np.int64],
+    readers: Sequence[Reader],
+    tables: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
+    compressible: NDArray[np.bool_],
+) -> None:
+    """Enter usage or, where it is above, the watermark; usage of compressible resources with its fraction; and the allocation.
 
     Parameters
     ----------
     fields
-        Of each observation, by name.
+        Of some observations, by name.
     cells
-        Which cell of the stages and periods, counted through, each observation fills.
+        Which row of the tables each of them fills.
     """
-    quanta, held = (np.full((shape[0] * shape[1], len(readers)), UNKNOWN, dtype=np.int64) for _ in range(2))
-    fractional = np.full((len(quanta), int(compressible.sum())), np.nan)
+    quanta, fractional, held = tables
     used, peaked = (cells[np.fromiter(map(bool, fields[name]), np.bool_)] for name in ("usage", "watermark"))
     given = cells[np.array([amounts is not None for amounts in fields["allocation"]], dtype=np.bool_)]
     usage, watermark = (list(filter(None, fields[name])) for name in ("usage", "watermark"))
@@ -268,7 +271,6 @@ def _amounts(
             quanta[used, r] = reader.read(column(usage, name))
             quanta[peaked, r] = np.maximum(quanta[peaked, r], reader.read(column(watermark, name)))
         held[given, r] = reader.read(column(allocation, name, 0))
-    return (quanta.reshape(*shape, len(readers)), fractional.reshape(*shape, fractional.shape[1]), held.reshape(*shape, len(readers)))
 
 
 def _went_on(signals: Signals) -> NDArray[np.bool_]:

@@ -59,5 +59,5 @@ def _discounted(columns: Floats, rates: Sequence[float], first: int) -> Floats:
     total[0] = running
     for column, before, after in zip(columns[first + 1 :], total, total[1:], strict=False):
         np.multiply(before, keep, out=after)
-        after += column
+        np.add(after, column, out=after)
     return total

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from libra_opt.domain import Resource
+from libra_opt.domain import DEFAULT_RESOURCES, Observation, Resource
+from libra_opt.domain.observation import period_numbers
 from libra_opt.domain.quantity import parse
 from libra_opt.forecast.amounts import UNKNOWN, Reader
+from libra_opt.forecast.observations import Signals, observe
 from libra_opt.forecast.quantiles import predict_quantiles
 from libra_opt.forecast.series import Series
 from libra_opt.forecast.window import MOST_ORIGINS
@@ -91,3 +93,38 @@ def test_amounts_are_read_together_as_each_alone(numbers, texts, quantum):
     assert Reader(resource).read(written).tolist() == quanta.tolist()
     for amount, fraction in zip(written, measured.tolist(), strict=True):
         assert math.isnan(fraction) if amount is None else math.isclose(fraction, parse(amount, "cores") / resource.step, rel_tol=1e-12, abs_tol=1e-300)
+
+
+def test_observations_are_read_in_portions_as_all_at_once(monkeypatch):
+    entries = [
+        {"usage": {"gpu": 1.5, "mem": 3}, "allocation": {"gpu": 2, "mem": 8}, "watermark": {"mem": 4.2}, "step": 1, "phase": "rollout", "progress": 0.5},
+        {"usage": {}, "phase": "train", "requests_waiting": 2.5},
+        {"usage": {"gpu": None, "mem": "3Gi"}, "allocation": {}, "tool_calls": 3, "step": 2, "phase": "reward"},
+        {"usage": {"gpu": 0.3}, "watermark": {"gpu_mem": 7}, "period": 3, "phase": "rollout", "cpu_queue": 1, "requests_running": 4},
+    ]
+    observed = [Observation.model_validate(entry) for entry in entries]
+    histories = [(*observed[s:], {"gpu": 1}, *observed[:s]) for s in range(len(observed))]
+    (whole,) = observe(histories, DEFAULT_RESOURCES)
+    monkeypatch.setattr("libra_opt.forecast.observations._SAMPLES_AT_ONCE", 3)
+    (portioned,) = observe(histories, DEFAULT_RESOURCES)
+    assert whole.stages == portioned.stages
+    for name in ("quanta", "measured"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(portioned, name), strict=True)
+    for name in Signals.__slots__:
+        np.testing.assert_array_equal(getattr(whole.signals, name), getattr(portioned.signals, name), strict=True)
+    for row, s in enumerate(whole.stages):
+        told = [sample if isinstance(sample, Observation) else Observation(usage=sample) for sample in histories[s]]
+        numbers = period_numbers(told)
+        for number, sample in zip(numbers, told, strict=True):
+            t = whole.quanta.shape[1] - 1 - max(numbers) + number
+            assert whole.signals.step[row, t] == (UNKNOWN if sample.step is None else sample.step)
+            assert (whole.signals.phase[row, t] == UNKNOWN) == (sample.phase is None)
+            for name in ("cpu_queue", "requests_running", "requests_waiting", "tool_calls", "progress"):
+                said = getattr(sample, name)
+                np.testing.assert_equal(getattr(whole.signals, name)[row, t], np.nan if said is None else said)
+            for r, resource in enumerate(DEFAULT_RESOURCES):
+                held = UNKNOWN if sample.allocation is None else resource.quanta(sample.allocation.get(resource.name, 0), round_up=True)
+                assert whole.signals.held[row, t, r] == held
+                amounts = [sample.usage.get(resource.name), None if resource.compressible else sample.watermark.get(resource.name)]
+                most = max(UNKNOWN if amount is None else resource.quanta(amount, round_up=True) for amount in amounts)
+                assert whole.quanta[row, t, r] in ({most} if sample.allocation != {} else {most, UNKNOWN})
