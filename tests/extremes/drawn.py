@@ -194,6 +194,8 @@ def _wishes(draw: Draw, stage: Document, resources: list[Document], pools: list[
     kind = draw(st.sampled_from(("demand", "demand", "demand", "history", "ahead")))
     if kind == "history":
         stage["history"] = draw(st.lists(_entries(resources), max_size=6))
+        if draw(_one_in(3)):
+            stage["waits_in"] = draw(st.sampled_from(([], ["train"], ["rollout"], ["train", "rollout"])))
     else:
         stage["demand"] = _amounts(draw, resources)
         if kind == "ahead":
@@ -214,7 +216,9 @@ def _entries(resources: list[Document]) -> st.SearchStrategy[Document]:
     given = st.fixed_dictionaries({resource["name"]: _amount(resource) for resource in resources})
     signs = _number(0, 1e15)
     observed = {"allocation": given, "requests_waiting": signs, "requests_running": signs, "cpu_queue": signs, "tool_calls": signs}
-    return used | st.fixed_dictionaries({"usage": used}, optional={**observed, "progress": _number(0, 1), "step": _WHOLE, "phase": st.just("rollout")})
+    return used | st.fixed_dictionaries(
+        {"usage": used}, optional={**observed, "progress": _number(0, 1), "step": _WHOLE, "phase": st.sampled_from(("rollout", "train"))}
+    )
 
 
 def _options(draw: Draw, objectives: tuple[str, ...], horizons: tuple[int, ...]) -> Document:

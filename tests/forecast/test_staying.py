@@ -182,3 +182,15 @@ def test_a_job_of_which_news_is_late_may_stand_in_the_phase_that_it_waits_for():
 
 def test_a_history_of_nothing_but_a_phase_that_waits_is_not_forgotten():
     assert needed([*entries("train", 0, TRAIN, mem=120), {"usage": {}, "step": 0, "phase": "rollout", "progress": 0.2}], **GATED) == 120
+
+
+@given(st.lists(st.tuples(st.sampled_from(["rollout", "reward", "train"]), st.floats(0, 100), st.floats(0, 1)), min_size=1, max_size=12), st.booleans())
+def test_a_phase_that_waits_never_raises_the_need_of_the_whole_history_and_never_lowers_it_where_the_job_stands_in_it(drawn, is_numbered):
+    history = [
+        {"usage": {"mem": used}, "step": t // 4, "phase": phase, "progress": done, **({"period": 2 * t} if is_numbered else {})}
+        for t, (phase, used, done) in enumerate(drawn)
+    ]
+    with_it, without = needed(history, "whole_history", **GATED), needed(history, "whole_history")
+    assert with_it <= without
+    if drawn[-1][0] == "train":
+        assert with_it == without

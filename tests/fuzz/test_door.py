@@ -36,7 +36,7 @@ WHOLE: dict[str, Any] = {
             "preemption_cost": {"evict_seconds": 9, "resize_seconds": {"gpu": 3}},
             "rates": {"tokens": 5},
             "stages": [
-                {"name": "s", "history": [{"gpu": 1, "cpu": None}, {"gpu": 2}], "need": {"gpu_mem": 4}, "pools": {"a": 1, "b": 0.5}},
+                {"name": "s", "history": [{"gpu": 1, "cpu": None}, {"gpu": 2}], "waits_in": ["train"], "need": {"gpu_mem": 4}, "pools": {"a": 1, "b": 0.5}},
                 {"name": "t", "unit": {"gpu": 1}, "demand": {"gpu": 1}, "demand_intensity": [0.5, 1.5], "pools": ["a"], "curve": [[0.5, 0.7], [1, 1]]},
             ],
         },
