@@ -47,7 +47,7 @@ def table(group: Group, compared: dict[str, Group]) -> str:
     lines.append("|---|" + "---:|" * (7 + len(against)))
     for r, each in enumerate(group.rows):
         ratios = [interval(other.rows[r], name) for name, other in compared.items()]
-        lines.append(row(f"`{each.policy}`", len(each.results), work(each), *ratios, *prices(each)))
+        lines.append(row(each.policy, len(each.results), work(each), *ratios, *prices(each)))
     return "\n".join(lines) + "\n"
 
 

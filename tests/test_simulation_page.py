@@ -10,8 +10,8 @@ from libra_opt.cli.parser import build_parser
 from libra_opt.simulation.measures import Measures
 
 PAGE = (Path(__file__).parents[1] / "docs" / "simulation.md").read_text()
-CONSOLE = re.search(r"```console\n(.*?)```", PAGE, flags=re.DOTALL)[1]
-COMMANDS = [part for line in CONSOLE.splitlines() for part in line.removeprefix("$ ").split("#")[0].split("&&")]
+CONSOLE = re.findall(r"```console\n(.*?)```", PAGE, flags=re.DOTALL)
+COMMANDS = [part for block in CONSOLE for line in block.splitlines() for part in line.removeprefix("$ ").split("#")[0].split("&&")]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
