@@ -239,6 +239,7 @@ class Workload(Value):
 
 def _contradictions(workload: Workload) -> Iterator[tuple[Location, str]]:
     units = {resource.name: resource.unit for resource in workload.resources}
+    compressible = {resource.name for resource in workload.resources if resource.compressible}
     pools = {pool.name for pool in workload.pools}
     queues = {queue.name for queue in workload.queues}
     yield from _names(workload)
@@ -249,7 +250,7 @@ def _contradictions(workload: Workload) -> Iterator[tuple[Location, str]]:
             yield ("changes", c, "pool"), f"{change.pool!r} is no pool; there are {', '.join(sorted(pools))}"
     for j, job in enumerate(workload.jobs):
         yield from _job(j, job, queues)
-        yield from _stages(j, job, units, pools)
+        yield from _stages(j, job, units, compressible, pools)
         yield from _steps(j, job, units)
 
 
@@ -281,17 +282,35 @@ def _job(j: int, job: WorkloadJob, queues: set[str]) -> Iterator[tuple[Location,
         yield ("jobs", j, "steps"), "has no entries; a job needs at least one"
 
 
-def _stages(j: int, job: WorkloadJob, units: dict[str, str], pools: set[str]) -> Iterator[tuple[Location, str]]:
+def _stages(j: int, job: WorkloadJob, units: dict[str, str], compressible: set[str], pools: set[str]) -> Iterator[tuple[Location, str]]:
     names = [stage.name for stage in job.stages]
+    phases = {part.phase for step in (*job.earlier, *job.steps) for part in step.parts}
     for s, stage in enumerate(job.stages):
         here: Location = ("jobs", j, "stages", s)
         if names.index(stage.name) != s:
             yield (*here, "name"), f"{stage.name!r} is the name of another stage of this job; call it otherwise"
         for field in ("min_quota", "max_quota", "request"):
             yield from _amounts((*here, field), getattr(stage, field), units)
+        yield from _requests_in((*here, "request_in"), stage, units, compressible, phases)
         for pool in stage.pools or ():
             if pool not in pools:
                 yield (*here, "pools", pool), f"is no pool; there are {', '.join(sorted(pools))}"
+
+
+def _requests_in(here: Location, stage: WorkloadStage, units: dict[str, str], compressible: set[str], phases: set[str]) -> Iterator[tuple[Location, str]]:
+    is_whole = not any(_amounts(here, stage.request, units))
+    for phase, asked in stage.request_in.items():
+        if phase not in phases:
+            yield (*here, phase), f"is no phase of this job's steps; they have {', '.join(sorted(phases))}"
+        wrong = list(_amounts((*here, phase), asked, units))
+        yield from wrong
+        for name, written in asked.items() if is_whole and not wrong else ():
+            if name in compressible:
+                yield (*here, phase, name), "is compressible, and what is asked for in a phase is memory; leave it out"
+            elif name not in stage.request:
+                yield (*here, phase, name), "is not in request, which says what is asked for elsewhere; state it there as well"
+            elif parse(written, units[name]) > parse(stage.request[name], units[name]):
+                yield (*here, phase, name), f"{written} is above the request of {stage.request[name]}; raise that or lower this"
 
 
 def _steps(j: int, job: WorkloadJob, units: dict[str, str]) -> Iterator[tuple[Location, str]]:

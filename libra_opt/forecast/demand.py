@@ -155,12 +155,13 @@ def _free_neighbours(
     free, amount = np.where(is_free, used, np.float32(np.nan)), np.where(is_free, used, np.float32(0))
     total, n_above, n_like = (np.zeros(usage.shape, dtype=np.float32) for _ in range(3))
     like, most = used / np.float32(_LIKE), used * np.float32(_LIKE)
-    has_phases = (phase >= 0).any()
-    for t in range(max(usage.shape[2] - (_LOOK_BACK_IN_STEPS if has_phases else _LOOK_BACK), 0), usage.shape[2]):
+    has_phases = (phase >= 0).any(axis=1)
+    latest = usage.shape[2] - _LOOK_BACK
+    for t in range(max(usage.shape[2] - _LOOK_BACK_IN_STEPS if has_phases.any() else latest, 0), usage.shape[2]):
         now = slice(t, t + 1)
         near, above = free[:, :, now] >= like, free[:, :, now] > most
-        if has_phases:
-            same = phase[:, None, now] == phase[:, None, :]
+        if has_phases.any():
+            same = (phase[:, None, now] == phase[:, None, :]) & (has_phases | (t >= latest))[:, None, None]
             near &= same
             above &= same
         n_like += near

@@ -140,15 +140,18 @@ def untold(observations: Observations) -> NDArray[np.bool_]:
 def until_it_waits(observations: Observations) -> Observations:
     """Return the observations without the memory of phases for which the stages wait, but where they stand in them: it is not needed before.
 
-    With such a phase goes the period after it, which is partly it. What was never measured anywhere else is left as it is, and so is a stage of which the last
-    period tells nothing: it may have begun such a phase since.
+    With such a phase goes the period after it, which is partly it, where the phase that began then was measured later on. What was never measured anywhere else
+    is left as it is, and so is a stage of which the last period tells nothing: it may have begun such a phase since.
     """
     signals, waits = observations.signals, observations.waits
     if signals is None or waits is None:
         return observations
     phases = phases_of(signals.step, signals.phase)
     apart = waits & (phases.phase != phases.phase[:, -1:]) & (signals.phase[:, -1:] >= 0)
-    apart[:, 1:] |= apart[:, :-1] & (phases.lasted[:, 1:] == 0) & (phases.lasted[:, 1:] + phases.left[:, 1:] > 0)
+    n_known = np.cumsum((observations.known & ~observations.compressible).any(axis=2), axis=1)
+    last = np.arange(n_known.shape[1]) + phases.left
+    is_measured_later = np.take_along_axis(n_known, last, axis=1) > n_known
+    apart[:, 1:] |= apart[:, :-1] & (phases.lasted[:, 1:] == 0) & is_measured_later[:, 1:]
     kept = np.where((apart[:, :, None] & ~observations.compressible), UNKNOWN, observations.quanta)
     is_left = (kept != UNKNOWN).any(axis=1, keepdims=True)
     return replace(observations, quanta=np.where(is_left, kept, observations.quanta))

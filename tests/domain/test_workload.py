@@ -36,3 +36,28 @@ def test_fault_of_the_cluster_is_named_by_its_path(changes, paths):
     with pytest.raises(InputError) as caught:
         read_workload(json.dumps({**WORKLOAD, **changes}))
     assert sorted(fault.path for fault in caught.value.faults) == paths
+
+
+@pytest.mark.parametrize(
+    ("request_in", "path", "part"),
+    [
+        ({"roll": {"gpu_mem": 1}}, "roll", "is no phase"),
+        ({"rollout": {"tpu": 1}}, "rollout.tpu", "unknown resource"),
+        ({"rollout": {"gpu_mem": "much"}}, "rollout.gpu_mem", "not a quantity"),
+        ({"rollout": {"gpu": 1}}, "rollout.gpu", "is compressible"),
+        ({"rollout": {"mem": 1}}, "rollout.mem", "is not in request"),
+        ({"rollout": {"gpu_mem": "81Gi"}}, "rollout.gpu_mem", "above the request of 80"),
+    ],
+)
+def test_what_is_asked_for_in_a_phase_is_memory_within_the_request_of_a_phase_there_is(request_in, path, part):
+    def read(asked):
+        stage = {"request": {"gpu": 1, "gpu_mem": 80}, "request_in": asked}
+        job = {"id": "j", "stages": [stage], "steps": [{"parts": [{"seconds": 1, "phase": "rollout"}]}]}
+        return read_workload(json.dumps({**WORKLOAD, "jobs": [job]}))
+
+    assert read({"rollout": {"gpu_mem": "80Gi"}}).jobs[0].stages[0].request_in["rollout"] == {"gpu_mem": "80Gi"}
+    with pytest.raises(InputError) as caught:
+        read(request_in)
+    (fault,) = caught.value.faults
+    assert fault.path.endswith(f"request_in.{path}")
+    assert part in fault.message

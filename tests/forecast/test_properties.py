@@ -67,6 +67,40 @@ def test_each_stage_is_forecast_by_itself(stages, random):
     assert shuffled == [alone[i] for i in order]
 
 
+runs = st.tuples(st.sampled_from([None, "rollout", "train"]), st.integers(1, 8), st.sampled_from([0, 0.5, 0.9, 1]), st.integers(1, 30))
+observed = st.tuples(st.booleans(), st.lists(runs, min_size=1, max_size=4), st.sampled_from([[], ["train"]]))
+
+
+def observed_stage(drawn: Any) -> dict[str, Any]:
+    """Return a stage whose entries tell what it held, and perhaps its place: runs of a phase, cards held, a share of them used, periods."""
+    is_placed, told, waits_in = drawn
+    history = []
+    for step, (phase, held, share, n) in enumerate(told):
+        for t in range(n):
+            place = {"phase": phase, "step": step, "progress": (t + 1) / n} if is_placed and phase else {}
+            memory = {"gpu_mem": 40 * held + t}
+            history.append({"usage": {"gpu": share * held, **memory}, "allocation": {"gpu": held, "gpu_mem": 80 * held}, "watermark": memory, **place})
+    return {"history": history, "waits_in": waits_in}
+
+
+@given(st.lists(observed, min_size=2, max_size=4), st.sampled_from(["whole_history", "own_step"]))
+def test_each_observed_stage_is_forecast_by_itself(drawn, need):
+    def told(stages: list[dict[str, Any]]) -> list[Any]:
+        jobs = [{"id": f"j{j}", **stage} for j, stage in enumerate(stages)]
+        return [expected for _, expected in forecast(State.model_validate({"jobs": jobs, "options": {"forecast": {"need": need}}})).stages]
+
+    stages = [observed_stage(each) for each in drawn]
+    assert told(stages) == [told([stage])[0] for stage in stages]
+
+
+def test_how_far_back_free_use_is_looked_for_is_the_stage_s_own_matter():
+    long_ago = {"history": [*[{"usage": {"gpu": 6}, "allocation": {"gpu": 8}}] * 10, *[{"usage": {"gpu": 3}, "allocation": {"gpu": 3}}] * 40]}
+    placed = observed_stage((True, [("rollout", 2, 0.5, 30), ("train", 2, 1, 20)], []))
+    (_, alone), *_ = forecast(state_of([long_ago])).stages
+    (_, beside), *_ = forecast(state_of([long_ago, placed])).stages
+    assert beside == alone
+
+
 @given(jobs)
 def test_the_same_state_gives_the_same_forecast_and_stays_as_it_is(stages):
     state = state_of(stages)

@@ -167,6 +167,12 @@ def test_the_period_after_a_phase_that_waits_is_partly_that_phase():
     assert needed([*run(1), *begun, *entries("train", 1, TRAIN, mem=120), *entries("rollout", 2, ROLLOUT)], "whole_history", **GATED) == 50
 
 
+def test_what_was_measured_only_while_its_phase_began_is_covered_though_a_phase_that_waits_came_before():
+    begun = {"usage": {"gpu": 1, "mem": 90}, "step": 0, "phase": "evaluate", "progress": 0.2}
+    history = [*run(1), begun, {"usage": {}, "step": 0, "phase": "evaluate", "progress": 0.4}]
+    assert needed(history, "whole_history", **GATED) == 90
+
+
 def test_a_job_of_which_news_is_late_may_stand_in_the_phase_that_it_waits_for():
     numbered = [{**each, "period": t} for t, each in enumerate([*run(2), *entries("rollout", 2, ROLLOUT)])]
 
