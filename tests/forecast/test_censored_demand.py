@@ -145,3 +145,13 @@ def test_what_lies_between_room_and_limit_is_no_room():
     """Eight cards' worth of work on three of them, measured low now and then, is not satisfied with three."""
     usage = [2.75, 3.0, 2.8, 3.0, 2.7, 3.0, 2.76, 3.0]
     assert cards(usage, [3.0] * 8) > 3
+
+
+@pytest.mark.parametrize("long_ago", [30, 90])
+def test_free_use_of_the_same_phase_is_remembered_from_the_step_before(long_ago):
+    free = [observed(6, 8, step=0, phase="rollout", progress=(t + 1) / 10) for t in range(10)]
+    between = [observed(1, 2, step=0, phase="train", progress=(t + 1) / long_ago) for t in range(long_ago)]
+    squeezed = [observed(3, 3, step=1, phase="rollout", progress=(t + 1) / 20) for t in range(4)]
+    assert forecast_one([*free, *between, *squeezed]).demand[0] / 10 == pytest.approx(6)
+    unplaced = [{name: value for name, value in each.items() if name in ("usage", "allocation")} for each in (*free, *between, *squeezed)]
+    assert forecast_one(unplaced).demand[0] / 10 < 6

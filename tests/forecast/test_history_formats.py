@@ -110,6 +110,18 @@ def test_a_bad_observation_is_refused_with_its_path(history, path, message):
     assert message in faults[path]
 
 
+@pytest.mark.parametrize(
+    ("amount", "quantum", "message"),
+    [(2.0**63, 1, "not below 2^63"), (1e10, 1e-9, "quanta of 1e-09"), (1 << 70, 1, "not below 2^63"), (4e15, 1e-4, "quanta of 0.0001")],
+)
+@pytest.mark.parametrize("entry", [lambda amount: {"gpu": amount}, lambda amount: {"usage": {}, "allocation": {"gpu": amount}}])
+def test_a_measured_amount_of_more_quanta_than_can_be_counted_is_refused(amount, quantum, message, entry):
+    faults = faults_of([entry(amount)], resources=[{"name": "gpu", "quantum": quantum}])
+    (path,) = faults
+    assert path.startswith("jobs[0].history[0]")
+    assert message in faults[path]
+
+
 def test_an_observation_of_the_planned_period_or_later_is_refused():
     faults = faults_of([{"usage": {}, "period": 4}, {"usage": {}, "period": 5}], period={"index": 5})
     assert faults.keys() == {"jobs[0].history[1].period"}

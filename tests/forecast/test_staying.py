@@ -74,11 +74,11 @@ def test_while_only_the_beginning_of_a_phase_was_measured_demand_is_what_it_was_
 
 
 def test_what_came_of_a_phase_before_counts_for_the_latest_three_times_only():
-    older = [each for step in range(3) for each in entries("train", step, [2.0] * 8)]
+    older = [each for step in range(3) for each in (*entries("rollout", step, [1.0] * 4), *entries("train", step, [2.0] * 8))]
     newer = [each for step in range(3, 6) for each in (*entries("rollout", step, [1.0] * 4), *entries("train", step, [8.0] * 8))]
     first = entries("train", 6, [5.0] * 8)[0]
     told = expected([*older, *newer, *entries("rollout", 6, [1.0] * 4), first])
-    assert told.demand[GPU] == 8
+    assert (told.demand[GPU], set(told.intensity) <= {1.0}) == (8, True)
 
 
 def test_memory_that_was_used_about_there_the_times_before_is_covered():

@@ -76,6 +76,19 @@ def test_a_job_in_its_first_step_keeps_the_memory_of_its_phase_until_the_next_ma
     assert needs[15:19] == [declared] * 4
 
 
+def test_late_news_of_a_job_in_its_first_step_counts_the_periods_since():
+    found = states(workload(asking(SLOW), noise={"late": 1}), Scripted({0: held(gpu=4, memory=50)}))
+    needs = [state.jobs[0].all_stages[0].need for state in found[:17]]
+    # 0.06 of the phase a period, told a period late: from 0.76 on the next may begin within the two periods since
+    assert needs[12:17] == [None, None, *[{"gpu_mem": 50}] * 3]
+
+
+def test_periods_in_which_a_job_only_started_say_nothing_of_its_memory():
+    slow_start = {**asking(SLOW), "restart": {"cold_seconds": 240}}
+    needs = [state.jobs[0].all_stages[0].need for state in states(workload(slow_start), Scripted({0: held(gpu=4, memory=50)}))[:9]]
+    assert needs == [{"gpu_mem": 50}] * 7 + [None] * 2  # four periods of starting, three measured
+
+
 def test_a_job_stopped_in_its_first_step_asks_for_the_memory_of_the_phase_it_is_to_go_on_with():
     running = {0: held(gpu=4, memory=50)}
     found = states(workload(asking(SLOW), horizon_seconds=600), Scripted(*[running] * 4, {}))
