@@ -11,8 +11,9 @@ from libra_opt.domain.base import LEFT_OUT, Flag, Natural, Real, Text, Time, Val
 from libra_opt.domain.cluster import Pool, Queue
 from libra_opt.domain.contradictions import Contradictions
 from libra_opt.domain.cost import enter_cost
+from libra_opt.domain.entering import enter
 from libra_opt.domain.job import Job
-from libra_opt.domain.ledger import Ledger, enter
+from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.options import Options
 from libra_opt.domain.policy_needs import policy_needs
 from libra_opt.domain.quantity import LIMIT
