@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from libra_opt.domain import Plan, State, read_plan, read_state, write
     from libra_opt.errors import BrokenPlanError, EffortError, Fault, InputError, LibraError, MissingExtraError
     from libra_opt.explanation import Explanation, explain
-    from libra_opt.feedback import Outcome, Setpoint, adapt, aged_weight, planning
+    from libra_opt.feedback import Outcome, Setpoint, adapt, aged_weight, begun_weight, planning, waiting_credit
+    from libra_opt.forecast.step_done import step_done
     from libra_opt.verification import verify
 
 __all__ = [
@@ -26,11 +27,14 @@ __all__ = [
     "adapt",
     "aged_weight",
     "allocate",
+    "begun_weight",
     "explain",
     "planning",
     "read_plan",
     "read_state",
+    "step_done",
     "verify",
+    "waiting_credit",
     "write",
 ]
 
@@ -39,7 +43,8 @@ _HOMES: Final = {
     "domain": ("Plan", "State", "read_plan", "read_state", "write"),
     "errors": ("BrokenPlanError", "EffortError", "Fault", "InputError", "LibraError", "MissingExtraError"),
     "explanation": ("Explanation", "explain"),
-    "feedback": ("Outcome", "Setpoint", "adapt", "aged_weight", "planning"),
+    "feedback": ("Outcome", "Setpoint", "adapt", "aged_weight", "begun_weight", "planning", "waiting_credit"),
+    "forecast.step_done": ("step_done",),
     "verification": ("verify",),
 }
 _HOME: Final = {name: f"libra_opt.{home}" for home, names in _HOMES.items() for name in names}

@@ -12,9 +12,10 @@ from typing import Final
 from forecast_figures import ROOT, filled, row
 
 from libra_opt.adapters.files import write_whole
+from libra_opt.domain.resource import CARDS
 from libra_opt.experiments.cell import Result
 from libra_opt.experiments.storage import read_results
-from libra_opt.experiments.summary import Curve, Group, Row, groups, period_curves
+from libra_opt.experiments.summary import Curve, Row, groups, period_curves
 from libra_opt.experiments.tables import heading
 from libra_opt.simulation.comparison import Interval
 
@@ -30,21 +31,26 @@ def main() -> None:
 
 
 def tables(results: Sequence[Result]) -> list[str]:
-    """Return one table per setting and period that more than one policy ran."""
-    by_baseline = {baseline: groups(results, baseline=baseline) for baseline in AGAINST}
+    """Return a table per setting and period that more than one policy ran, and where some ran more seeds than others, one of the seeds that all ran."""
     found = []
-    for g, group in enumerate(by_baseline["static_best"]):
+    for group in groups(results):
         if len(group.rows) > 1:
-            compared = {name: of[g] for name, of in by_baseline.items() if of[g].baseline is not None}
-            found.append(table(group, compared))
+            members = [result for each in group.rows for result in each.results]
+            shared = set.intersection(*({result.cell.seed for result in each.results} for each in group.rows))
+            found.append(table(members))
+            if 0 < len(shared) < group.n_seeds:
+                found.append(table([result for result in members if result.cell.seed in shared], note=", those that all ran"))
     return found
 
 
-def table(group: Group, compared: dict[str, Group]) -> str:
-    """Return one line per policy."""
+def table(results: Sequence[Result], note: str = "") -> str:
+    """Return one line per policy of one setting and period."""
+    by_baseline = {baseline: groups(results, baseline=baseline)[0] for baseline in AGAINST}
+    group, compared = by_baseline["static_best"], {name: of for name, of in by_baseline.items() if of.baseline is not None}
     against = [f"to {name}" for name in compared]
-    lines = [f"`{heading(group)}`\n", row("policy", "seeds", "work", *against, "kills", "preempted", "queue, s", "longest wait, s", "starved")]
-    lines.append("|---|" + "---:|" * (7 + len(against)))
+    columns = ("kills", "at work", "preempted", "queue, s", "longest wait, s", "starved")
+    lines = [f"`{heading(group)}`{note}\n", row("policy", "seeds", "work", *against, *columns)]
+    lines.append("|---|" + "---:|" * (2 + len(columns) + len(against)))
     for r, each in enumerate(group.rows):
         ratios = [interval(other.rows[r], name) for name, other in compared.items()]
         lines.append(row(each.policy, len(each.results), work(each), *ratios, *prices(each)))
@@ -68,14 +74,20 @@ def ends(ratio: Interval) -> str:
 
 
 def prices(each: Row) -> Sequence[str]:
-    """Return kills of all runs, and per run: evictions, mean queue delay; the longest wait of any; and jobs that starved, from least to most."""
+    """Return what it cost.
+
+    Kills of all runs; share of the cards at work; evictions and mean queue delay per run; the longest wait in each run, in its mean and its most; and jobs
+    that starved, from least to most.
+    """
     measured = each.measured
     if not measured:
-        return ("",) * 5
+        return ("",) * 6
     starved = [m.n_starved for m in measured]
     mean_evictions, queue = (sum(values) / len(measured) for values in ([m.n_preemptions for m in measured], [m.queue_seconds_mean for m in measured]))
-    longest = max(m.longest_wait_seconds for m in measured)
-    return (str(sum(m.n_kills for m in measured)), f"{mean_evictions:.0f}", f"{queue:,.0f}", f"{longest:,.0f}", f"{min(starved)} to {max(starved)}")
+    waits = [m.longest_wait_seconds for m in measured]
+    longest = f"{sum(waits) / len(waits):,.0f}, at most {max(waits):,.0f}"
+    at_work = sum(use.used for m in measured for use in m.utilisation if use.resource == CARDS) / len(measured)
+    return (str(sum(m.n_kills for m in measured)), f"{at_work:.1%}", f"{mean_evictions:.0f}", f"{queue:,.0f}", longest, f"{min(starved)} to {max(starved)}")
 
 
 def curve(found: Curve) -> str:

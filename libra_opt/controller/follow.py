@@ -7,7 +7,7 @@ from libra_opt.controller.memory import Followed, Memory
 from libra_opt.domain import Allocation, Job, Observation, PreemptionCost, Resource, State
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.quantity import parse
-from libra_opt.feedback import Outcome, SeenJob, outcome_of
+from libra_opt.feedback import Outcome, SeenJob, outcome_of, waiting_credit
 
 __all__ = ["follow", "holds_of", "outcome_since"]
 
@@ -36,16 +36,18 @@ def _followed(job: Job, before: Followed | None, at: float | None, now: float) -
     holds = holds_of(job)
     if before is None or at is None:
         since = job.submitted if job.submitted is not None and 0 <= now - job.submitted <= _LONGEST_WAIT else now
-        waited = 0.0 if holds else now - since
-        return Followed(
-            id=job.id, waited_seconds=waited, waiting_since=None if holds else since, running_since=now - job.running_seconds if holds else None, holds=holds
-        )
+        has_run = bool(holds) or any(isinstance(entry, Observation) and bool(entry.usage) for stage in job.all_stages for entry in stage.history or ())
+        waited = 0.0 if holds else waiting_credit(0.0, now - since, runs=False, has_run=has_run)
+        running_since = now - job.running_seconds if holds else None
+        return Followed(id=job.id, waited_seconds=waited, has_run=has_run, waiting_since=None if holds else since, running_since=running_since, holds=holds)
+    has_run = before.has_run or before.running_since is not None
     if holds:
         since = now if before.running_since is None else before.running_since
-        return Followed(id=job.id, waited_seconds=before.waited_seconds, running_since=since, holds=holds)
+        credit = waiting_credit(before.waited_seconds, max(0.0, now - max(since, at)), runs=True, has_run=has_run)
+        return Followed(id=job.id, waited_seconds=credit, has_run=True, running_since=since, holds=holds)
     since = before.waiting_since if before.waiting_since is not None else at if before.action == "evict" else now
-    waited = before.waited_seconds + max(0.0, now - max(since, at))
-    return Followed(id=job.id, waited_seconds=waited, waiting_since=since, holds=holds)
+    credit = waiting_credit(before.waited_seconds, max(0.0, now - max(since, at)), runs=False, has_run=has_run)
+    return Followed(id=job.id, waited_seconds=credit, has_run=has_run, waiting_since=since, holds=holds)
 
 
 def outcome_since(memory: Memory, state: State, now: float, allocating_seconds: float | None = None) -> Outcome | None:

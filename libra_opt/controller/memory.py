@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from libra_opt.domain import Allocation
-from libra_opt.domain.base import Name, Natural, NonNegative, Text, Time, Value
+from libra_opt.domain.base import Flag, Name, Natural, NonNegative, Text, Time, Value
 from libra_opt.domain.faults import fault_of
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.plan import Action
@@ -27,7 +27,9 @@ class Followed(Value):
     id
         The job.
     waited_seconds
-        How long it has waited in all; stands still while it runs.
+        How long it counts as having waited (`libra_opt.feedback.waiting_credit`).
+    has_run
+        Whether it was ever seen to run.
     waiting_since, running_since
         Since when it waits, or runs, in seconds of the epoch; one of the two is None.
     action
@@ -38,6 +40,7 @@ class Followed(Value):
 
     id: Name
     waited_seconds: NonNegative = 0
+    has_run: Flag = False
     waiting_since: Time | None = None
     running_since: Time | None = None
     action: Action | None = None

@@ -1,11 +1,12 @@
-"""From what was observed to the state that is planned: the setpoint in its options, ages in its weights, and what was refused left as it is."""
+"""From what was observed to the state that is planned: the setpoint in its options, ages and begun steps in its weights, and what was refused left as it is."""
 
 from typing import Any
 
 from libra_opt.controller.follow import holds_of
 from libra_opt.controller.memory import Followed, Memory
 from libra_opt.domain import Amounts, Job, Options, Stage, State
-from libra_opt.feedback import aged_weight, planning
+from libra_opt.feedback import aged_weight, begun_weight, planning
+from libra_opt.forecast.step_done import step_done
 from libra_opt.scheduler import Observed
 
 __all__ = ["prepare"]
@@ -28,9 +29,10 @@ def prepare(observed: Observed, options: Options, memory: Memory, now: float) ->
     state, notes = observed.state, list(observed.notes)
     followed = {job.id: job for job in memory.jobs}
     refused = {refusal.job: refusal for refusal in memory.refusals if refusal.job is not None and refusal.until > state.period.index}
+    some_wait = any(job.waiting_since is not None and job.waiting_since < now for job in memory.jobs)
     jobs: list[Job] = []
     for observed_job in state.jobs:
-        job = _aged(_with_demand(observed_job, notes), followed[observed_job.id], memory, now)
+        job = _weighed(_with_demand(observed_job, notes), followed[observed_job.id], memory, now, some_wait=some_wait)
         refusal = refused.get(job.id)
         if refusal is None:
             jobs.append(job)
@@ -42,8 +44,11 @@ def prepare(observed: Observed, options: Options, memory: Memory, now: float) ->
     return Observed(state=state.replace({"jobs": tuple(jobs), "options": planning(stated, memory.setpoint)}), notes=tuple(notes))
 
 
-def _aged(job: Job, followed: Followed, memory: Memory, now: float) -> Job:
-    changes: dict[str, Any] = {"weight": aged_weight(job.weight, followed.waited_seconds, memory.setpoint)}
+def _weighed(job: Job, followed: Followed, memory: Memory, now: float, *, some_wait: bool) -> Job:
+    weight = aged_weight(job.weight, followed.waited_seconds, memory.setpoint)
+    if some_wait:
+        weight = begun_weight(weight, step_done(stage.history or () for stage in job.all_stages))
+    changes: dict[str, Any] = {"weight": weight}
     if followed.running_since is not None and "running_seconds" not in job.model_fields_set:
         changes["running_seconds"] = max(0.0, now - followed.running_since)
     return job.replace(changes)

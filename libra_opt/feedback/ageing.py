@@ -4,12 +4,12 @@ import math
 from typing import Final
 
 from libra_opt.errors import Fault, InputError
-from libra_opt.feedback.law import Law
+from libra_opt.feedback.law import LAW, Law
 from libra_opt.feedback.measured import Measured
 from libra_opt.feedback.move_price import stepped
 from libra_opt.feedback.setpoint import Remembered, Setpoint
 
-__all__ = ["MOST_WEIGHT", "adapt_ageing", "aged_weight"]
+__all__ = ["MOST_WEIGHT", "adapt_ageing", "aged_weight", "waiting_credit"]
 
 MOST_WEIGHT: Final = 1e15
 """The largest weight a job may state, and so the largest it can grow to."""
@@ -21,19 +21,18 @@ _ENOUGH_DOUBLINGS: Final = 200
 def aged_weight(weight: float, waited_seconds: float, setpoint: Setpoint) -> float:
     """Return the weight a job is planned with after it has waited: ``weight * 2 ** (waited_seconds / ageing_seconds)``, at most 1e15.
 
-    Give it all the time the job has waited since it was submitted. While the job runs that time stands still and is kept, or the job that has just
-    outbid the others would be the cheapest to stop in the next period. A weight of 0 stays 0: such a job says of itself that it is worth nothing.
+    Give it the time the job has waited as `waiting_credit` counts it. A weight of 0 stays 0: such a job says of itself that it is worth nothing.
 
-    Why nobody starves: a job's value grows without end while it waits, the values of those that run stand still, and jobs that come `d` later
-    carry ``2 ** (-d / ageing_seconds)`` of what they would. So only finitely many jobs can ever outbid it, each until it is done. The
-    assumptions, and what the largest weight means, are in `models/feedback.md`.
+    Why nobody starves: a job's value grows without end while it waits, the values of those that run do not grow, and jobs that come `d` later
+    carry a share of what they would that falls with ``2 ** (-d / ageing_seconds)``. So only finitely many jobs can ever outbid it, each until it is
+    done. The assumptions, and what the largest weight means, are in `models/feedback.md`.
 
     Parameters
     ----------
     weight
         The job's own weight, 0..1e15.
     waited_seconds
-        Total time waited, at least 0.
+        The time it has waited, as `waiting_credit` counts it; at least 0.
     setpoint
         Says in which time the weight doubles.
 
@@ -56,6 +55,50 @@ def aged_weight(weight: float, waited_seconds: float, setpoint: Setpoint) -> flo
         raise InputError("a job's ageing", tuple(faults))
     doublings = min(waited_seconds / setpoint.ageing_seconds, _ENOUGH_DOUBLINGS)
     return float(min(weight * 2.0**doublings, MOST_WEIGHT))
+
+
+def waiting_credit(credit: float, seconds: float, *, runs: bool, has_run: bool, law: Law = LAW) -> float:
+    """Return how long a job counts as having waited after some more seconds in which it ran, or waited.
+
+    Waiting counts as it is; before the first start `first_wait` times, until the credit has come to `first_wait` times `first_wait_seconds`. Running takes
+    `running_fade` seconds off for each, down to 0: not all at once, or the job that has just outbid the others would be the cheapest to stop in the
+    next period; but a job that has had its turn stands no longer above those that come.
+
+    Parameters
+    ----------
+    credit
+        What it was before, seconds from 0; a job that has just come has 0.
+    seconds
+        How long it ran or waited since, at least 0.
+    runs
+        Whether it ran in these seconds.
+    has_run
+        Whether it was ever started before them.
+    law
+        Has the three constants.
+
+    Raises
+    ------
+    InputError
+        A number of seconds is negative, or not a number.
+
+    Examples
+    --------
+    >>> waiting_credit(0.0, 600.0, runs=False, has_run=False)
+    1800.0
+    >>> waiting_credit(1800.0, 600.0, runs=True, has_run=True)
+    1500.0
+    """
+    given = (("credit", credit), ("seconds", seconds))
+    faults = [Fault(name, f"{value!r} is not a number of seconds from 0") for name, value in given if not 0 <= value < math.inf]
+    if faults:
+        raise InputError("a job's waiting", tuple(faults))
+    if runs:
+        return max(0.0, credit - law.running_fade * seconds)
+    if has_run:
+        return credit + seconds
+    first = min(seconds, max(0.0, law.first_wait_seconds - credit / law.first_wait))
+    return credit + law.first_wait * first + (seconds - first)
 
 
 def adapt_ageing(setpoint: Setpoint, seen: Measured, new: Remembered, law: Law) -> float:

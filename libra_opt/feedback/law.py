@@ -75,6 +75,12 @@ class Law(Value):
     ageing_gain, ageing_step, ageing_relax, ageing_least, ageing_home
         Gain of the ageing time on log error, its most in one period (in log), its growth per period back to `ageing_home` once nobody waits
         long, and its least.
+    first_wait, first_wait_seconds
+        How many times waiting counts before a job's first start, and for how long.
+    running_fade
+        Seconds of credit for waiting that a second of running takes.
+    begun_worth
+        What a step that is all but done adds to the weight of its job, as a share of it.
     error_cost, delay_cost
         Share of service that a forecast error of 1 stands for where `stale_share` is not known; share that a queue delay at the end of its band stands for.
     period_floor, period_dominance, period_factor, period_dwell, period_least, period_most
@@ -110,6 +116,10 @@ class Law(Value):
     ageing_relax: _Step = 0.01
     ageing_least: Ageing = 600
     ageing_home: Ageing = 3600
+    first_wait: Annotated[float, Real(1, 100)] = 3
+    first_wait_seconds: Annotated[float, Real(0, 1e6)] = 1800
+    running_fade: Annotated[float, Real(0, 100)] = 0.5
+    begun_worth: Annotated[float, Real(0, 100)] = 1
     error_cost: _Cost = 0.1
     delay_cost: _Cost = 0.02
     period_floor: _Cost = 0.02

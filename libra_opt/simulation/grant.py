@@ -7,7 +7,7 @@ from typing import Protocol
 from libra_opt.domain import Options, Plan, State, Workload
 from libra_opt.simulation.truth import Vector
 
-__all__ = ["Decision", "Grant", "Holding", "Moment", "Policy", "StateMaker"]
+__all__ = ["Decision", "Grant", "Holding", "Moment", "Policy", "StateMaker", "Weigh"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,14 @@ Holding = tuple[Grant | None, ...]
 """What the stages of a job hold, in their order; None for a stage that holds nothing."""
 
 
+Weigh = Callable[[int, float, float], float]
+"""Index of a job, its own weight, and the share of its present step that it has done, to the weight that a state says."""
+
+
 class StateMaker(Protocol):
     """Makes the state that an allocator is shown."""
 
-    def __call__(self, options: Options, *, is_true: bool = False, weigh: Callable[[float, float], float] | None = None) -> State:
+    def __call__(self, options: Options, *, is_true: bool = False, weigh: Weigh | None = None) -> State:
         """Return the state of this moment.
 
         Parameters
@@ -35,7 +39,7 @@ class StateMaker(Protocol):
         is_true
             Demand and need are those that come, not a history to forecast from. For comparison: no scheduler can know them.
         weigh
-            Weight of a job and the seconds it has waited in all, to the weight that the state says; missing: its own.
+            Says the weights that the state says; missing: the jobs' own.
         """
 
 

@@ -8,7 +8,7 @@ ever.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
@@ -20,8 +20,10 @@ import numpy.typing as npt
 from libra_opt.domain import Amounts, Job, Observation, Options, Pool, Rates, Stage, State, Workload, WorkloadJob, WorkloadStage
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.ledger import CARDS
+from libra_opt.forecast.step_done import step_done
 from libra_opt.simulation.ahead import coming
 from libra_opt.simulation.earlier import Past, past_of
+from libra_opt.simulation.grant import Weigh
 from libra_opt.simulation.plant import JobPeriod, Plant
 from libra_opt.simulation.truth import Vector, vector
 
@@ -123,7 +125,7 @@ class Observer:
             elif fate >= noise.missing:
                 self._late[j] = told
 
-    def state(self, period: int, seconds: float, options: Options, *, is_true: bool = False, weigh: Callable[[float, float], float] | None = None) -> State:
+    def state(self, period: int, seconds: float, options: Options, *, is_true: bool = False, weigh: Weigh | None = None) -> State:
         """Return the state of this moment (see `StateMaker`)."""
         plant, workload = self._plant, self._workload
         capacity = plant.capacity()
@@ -246,14 +248,13 @@ class Observer:
         done = min(1.0, max(0.0, (position - begins) / (ends - begins)))
         return _FIRST_STEP + int(cycle) * len(job.steps) + truth.step[p], truth.phase[p], round(done, 3)
 
-    def _job(self, j: int, period: int, seconds: float, options: Options, *, is_true: bool, weigh: Callable[[float, float], float] | None) -> Job:
+    def _job(self, j: int, period: int, seconds: float, options: Options, *, is_true: bool, weigh: Weigh | None) -> Job:
         job, state, now = self._workload.jobs[j], self._plant.states[j], self._plant.now
         is_running = state.holding is not None
-        weight = job.weight if weigh is None else weigh(job.weight, state.waited)
         fields: dict[str, Any] = {
             "id": job.id,
             "priority": job.priority,
-            "weight": weight,
+            "weight": job.weight,
             "preemptible": job.preemptible,
             "min_runtime_seconds": job.min_runtime_seconds,
             "preemption_cost": job.preemption_cost,
@@ -278,7 +279,19 @@ class Observer:
             waits = {"waits_in": self._waits_in[j]} if "history" in told else {}
             holds = {} if held is None else {"allocation": self._held(held.pool, held.amounts)}
             stages.append(Stage.model_validate({**_declared(stage), **told, **waits, **holds}))
+        if weigh is not None:
+            done = self._step_done(j) if is_true else step_done(stage.history or () for stage in stages)
+            fields["weight"] = weigh(j, job.weight, done)
         return Job.model_validate({**fields, "stages": tuple(stages)})
+
+    def _step_done(self, j: int) -> float:
+        """Return the true share of its step that a job on its own progress has done."""
+        truth, state = self._plant.truths[j], self._plant.states[j]
+        if self._workload.jobs[j].clock == "wall":
+            return 0.0
+        step = truth.step[truth.part_at(state.position)]
+        begins = truth.step_ends[step - 1] if step else 0.0
+        return min(1.0, max(0.0, (state.position - begins) / (truth.step_ends[step] - begins)))
 
     def _rate(self, j: int) -> float | None:
         """Return the work per second of full service as far as it was observed, drawn towards what jobs of its size did; None for jobs on the wall clock.

@@ -1,14 +1,14 @@
 """Ours as a policy: `allocate` on what was observed, with or without feedback; or on the truth, as an upper mark for the forecast."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from libra_opt.allocation import allocate
 from libra_opt.domain import Options, Plan, Workload
 from libra_opt.domain.quantity import parse
-from libra_opt.feedback import LAW, Law, Outcome, SeenJob, Setpoint, adapt, aged_weight, planning
+from libra_opt.feedback import LAW, Law, Outcome, SeenJob, Setpoint, adapt, aged_weight, begun_weight, planning, waiting_credit
 from libra_opt.feedback import outcome_of as count_outcome
 from libra_opt.simulation.grant import Decision, Grant, Holding, Moment
 from libra_opt.simulation.loop import PeriodRecord
@@ -32,9 +32,11 @@ class Ours:
     is_true
         It is shown the demand that comes.
     setpoint
-        Where feedback begins, and then what it has come to; None: no feedback, and no ageing.
+        Where feedback begins, and then what it has come to; None: no feedback, and jobs are planned with their own weights.
     law
         The law of feedback.
+    credit
+        Per job that came, by index: for how long it counts as having waited, and whether it has ever run.
     """
 
     name: str
@@ -42,21 +44,29 @@ class Ours:
     is_true: bool = False
     setpoint: Setpoint | None = None
     law: Law = LAW
+    credit: dict[int, tuple[float, bool]] = field(default_factory=dict)
 
     def decide(self, moment: Moment) -> Decision:
         """Return what the plan of this moment's state grants."""
         if self.setpoint is None:
             state = moment.state(self.options, is_true=self.is_true)
         else:
-            weigh = partial(_aged, self.setpoint)
-            state = moment.state(planning(self.options, self.setpoint), is_true=self.is_true, weigh=weigh)
+            state = moment.state(planning(self.options, self.setpoint), is_true=self.is_true, weigh=partial(self._weigh, some_wait=any(moment.waited.values())))
         plan = allocate(state)
         return Decision(grants_of(plan, moment.workload), plan, state)
 
     def learn(self, moment: Moment, _decision: Decision, record: PeriodRecord) -> None:
         """Take in what came of a decision."""
+        for job in record.jobs:
+            credit, has_run = self.credit.get(job.index, (0.0, False))
+            runs = job.holding is not None and job.gated < record.seconds / 2
+            self.credit[job.index] = waiting_credit(credit, record.seconds, runs=runs, has_run=has_run, law=self.law), has_run or runs
         if self.setpoint is not None:
             self.setpoint = adapt(self.setpoint, outcome_of(moment, record), self.law)
+
+    def _weigh(self, j: int, weight: float, done: float, *, some_wait: bool) -> float:
+        aged = aged_weight(weight, self.credit.get(j, (0.0, False))[0], self.setpoint or Setpoint())
+        return begun_weight(aged, done, self.law) if some_wait else aged
 
 
 def outcome_of(moment: Moment, record: PeriodRecord) -> Outcome:
@@ -89,10 +99,6 @@ def grants_of(plan: Plan, workload: Workload) -> Mapping[int, Holding]:
             placed = {stage.name: Grant(stage.pool, _vector(stage.resources, workload)) for stage in planned.stages}
             grants[index[planned.id]] = tuple(placed.get(stage.name) for stage in workload.jobs[index[planned.id]].stages)
     return grants
-
-
-def _aged(setpoint: Setpoint, weight: float, waited: float) -> float:
-    return aged_weight(weight, waited, setpoint)
 
 
 def _vector(amounts: Mapping[str, int | float | str], workload: Workload) -> tuple[float, ...]:

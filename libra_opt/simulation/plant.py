@@ -46,8 +46,6 @@ class JobState:
         It was killed and cannot start with what it holds; it waits for another grant.
     stands
         It made no progress with what it held in the last period: it waits for the memory that a phase begins with, or for a resource it has none of.
-    waited
-        Seconds it has waited in all.
     done_at
         When it was done.
     """
@@ -62,7 +60,6 @@ class JobState:
     stopped_at: float | None = None
     is_down: bool = False
     stands: bool = False
-    waited: float = 0.0
     done_at: float | None = None
 
 
@@ -217,9 +214,7 @@ class Plant:
         period.watermark = [[0.0] * n for _ in stages]
         period.level = [0.0] * len(stages)
         period.short = [[False] * n for _ in stages]
-        if state.holding is None:
-            state.waited += seconds
-        else:
+        if state.holding is not None:
             _Run(self, j, period, seconds).run()
             state.stands = period.progress <= 0 and period.kills == 0 and period.paused < seconds - _ALMOST
             if period.ran > 0:

@@ -104,14 +104,28 @@ def test_scheduler_that_is_down_is_waited_for_and_ages_go_on(tmp_path):
     assert loop.turn().outcome.max_delay_seconds == 120
 
 
-def test_waiting_doubles_weight_and_the_wait_counts_while_nothing_answered(tmp_path):
+def weight_of_a(turn):
+    return {job.id: job.weight for job in turn.rounds[0].state.jobs}["a"]
+
+
+def test_waiting_raises_weight_and_the_wait_counts_while_nothing_answered(tmp_path):
     path, clock = put(tmp_path, {**CLUSTER, "pools": [{"name": "h100", "capacity": {"gpu": 0}}]}), Clock()
     loop = controller(path, clock=clock)
     loop.turn()
     clock.now += 3600
     turn = loop.turn()
-    weight = {job.id: job.weight for job in turn.rounds[0].state.jobs}["a"]
-    assert weight == pytest.approx(2 ** (3600 / turn.setpoint.ageing_seconds))
+    assert weight_of_a(turn) == pytest.approx(2 ** ((3600 + 2 * 1800) / turn.setpoint.ageing_seconds))
+
+
+@pytest.mark.parametrize(("capacity", "weight"), [(1, 1.75), (8, 1)])
+def test_job_in_the_middle_of_a_step_counts_for_more_while_another_waits(tmp_path, capacity, weight):
+    history = [{"usage": {"gpu": 2}, "step": t // 4} for t in range(11)]
+    running = {"id": "a", "min_quota": {"gpu": 1}, "max_quota": {"gpu": 8}, "history": history, "allocation": {"pool": "h100", "resources": {"gpu": 1}}}
+    path, clock = put(tmp_path, {**CLUSTER, "pools": [{"name": "h100", "capacity": {"gpu": capacity}}], "jobs": [running, CLUSTER["jobs"][1]]}), Clock()
+    loop = controller(path, clock=clock)
+    assert weight_of_a(loop.turn()) == 1  # nobody has waited yet
+    clock.now += 60
+    assert weight_of_a(loop.turn()) == weight
 
 
 def test_refused_job_is_left_as_it_is_and_its_room_goes_to_others_in_the_same_period(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from libra_opt import State, allocate
 from libra_opt.errors import InputError
-from libra_opt.feedback import LAW, Setpoint, adapt, aged_weight
+from libra_opt.feedback import LAW, Setpoint, adapt, aged_weight, waiting_credit
 from tests.feedback.made import at_work, settled
 
 WEIGHTS = st.one_of(st.just(0.0), st.floats(1e-30, 1e15))
@@ -95,3 +95,35 @@ def test_starved_job_needs_no_setting_by_hand():
     assert setpoint.ageing_seconds == LAW.ageing_least
     assert doublings[120] > 2
     assert doublings[-1] > 49
+
+
+def test_first_wait_counts_three_times_for_half_an_hour_and_then_as_any_other():
+    waited = [waiting_credit(0, seconds, runs=False, has_run=False) for seconds in (0, 600, 1800, 3600)]
+    assert waited == [0, 1800, 5400, 7200]
+    assert waiting_credit(1000, 600, runs=False, has_run=True) == 1600
+
+
+def test_running_pays_at_half_the_rate_and_owes_nothing_beyond():
+    assert [waiting_credit(1000, seconds, runs=True, has_run=True) for seconds in (0, 600, 2000, 1e9)] == [1000, 700, 0, 0]
+    assert waiting_credit(1000, 600, runs=True, has_run=False) == 700
+
+
+@given(st.floats(0, 1e5), st.floats(0, 1e5), st.floats(0, 1e5), st.booleans(), st.booleans())
+def test_credit_does_not_depend_on_how_time_is_cut(credit, one, other, runs, has_run):
+    at_once = waiting_credit(credit, one + other, runs=runs, has_run=has_run)
+    in_two = waiting_credit(waiting_credit(credit, one, runs=runs, has_run=has_run), other, runs=runs, has_run=has_run)
+    assert at_once == pytest.approx(in_two, abs=1e-6)
+
+
+@given(st.floats(0, 1e5), st.floats(0, 1e5), st.floats(0, 1e5))
+def test_who_comes_later_is_never_owed_more_than_the_first_wait_is_worth(ahead, together, ran):
+    """What the argument in `models/feedback.md` needs: the credit of a waiter against that of one who comes when it has waited `ahead` seconds."""
+    owed = waiting_credit(waiting_credit(0, ran, runs=True, has_run=True), ahead + together, runs=False, has_run=True)
+    later = waiting_credit(0, together, runs=False, has_run=False)
+    assert later <= owed - ahead + (LAW.first_wait - 1) * LAW.first_wait_seconds + 1e-6
+
+
+@pytest.mark.parametrize(("credit", "seconds"), [(-1, 0), (math.nan, 0), (math.inf, 0), (0, -1), (0, math.nan), (0, math.inf)])
+def test_what_is_no_time_is_refused(credit, seconds):
+    with pytest.raises(InputError, match=r"credit|seconds"):
+        waiting_credit(credit, seconds, runs=False, has_run=False)

@@ -160,6 +160,52 @@ def test_ageing_lets_in_who_has_waited():
     assert [sum(each.ran for record in run.periods for each in record.jobs if each.index == 1) > 0 for run in (aged, plain)] == [True, False]
 
 
+class Weighing(Ours):
+    """Ours, and the weights it planned with are kept."""
+
+    def decide(self, moment):
+        decision = super().decide(moment)
+        self.weights = [*getattr(self, "weights", ()), {job.id: job.weight for job in decision.state.jobs}]
+        return decision
+
+
+def weights(n_periods, *, is_true, n_jobs=2, cards=8):
+    """Return the weights of jobs of ten minutes that use eight cards each, as they were planned with."""
+    stage = {"min_quota": {"gpu": 8}, "max_quota": {"gpu": 8}, "request": {"gpu": 8}}
+    jobs = (job(step(part(600, gpu=8)), name=name, stages=[stage]) for name in "ab"[:n_jobs])
+    policy = Weighing("ours", OURS.replace({"backend": "greedy"}), is_true=is_true, setpoint=Setpoint())
+    simulate(workload(*jobs, cards=cards, horizon_seconds=60 * n_periods), policy)
+    return policy.weights
+
+
+@pytest.mark.parametrize("is_true", [True, False])
+def test_who_has_begun_a_step_counts_for_more_and_who_waits_for_its_first_start_ages(is_true):
+    told = weights(6, is_true=is_true)
+    assert told[0] == {"a": 1, "b": 1}  # nobody has waited yet
+    assert [each["b"] for each in told] == pytest.approx([2 ** (3 * 60 * t / 3600) for t in range(6)])
+    done = [t / 10 if is_true else 1 - 0.5 ** (t / 10) for t in range(6)]  # who only has a history does not know how long its first step is
+    assert [each["a"] for each in told[1:]] == pytest.approx([1 + share for share in done[1:]])
+
+
+@pytest.mark.parametrize("is_true", [True, False])
+def test_where_nobody_waits_nobody_counts_for_more(is_true):
+    assert all(set(each.values()) == {1} for each in weights(6, is_true=is_true, cards=16))
+
+
+def test_job_that_stands_for_want_of_memory_waits_and_one_that_runs_pays():
+    need = {"parts": [part(120, gpu=2, memory=10, phase="rollout"), part(600, gpu=2, memory=60, phase="train", waits_for_memory=True)]}
+    made = workload(job(need), horizon_seconds=300)
+    script = iter([held(gpu=2, memory=20)] * 5)
+
+    class Short(Ours):
+        def decide(self, moment):
+            return Scripted({0: next(script)}).decide(moment)
+
+    policy = Short("ours", OURS, setpoint=Setpoint(), credit={0: (100.0, True)})
+    simulate(made, policy)
+    assert policy.credit == {0: (100 - 2 * 30 + 3 * 60, True)}
+
+
 # the four-job example: demand follows the wall clock, moves cost nothing
 
 
