@@ -85,7 +85,7 @@ def waiting_credit(credit: float, seconds: float, *, runs: bool, has_run: bool, 
     Examples
     --------
     >>> waiting_credit(0.0, 600.0, runs=False, has_run=False)
-    1800.0
+    2400.0
     >>> waiting_credit(1800.0, 600.0, runs=True, has_run=True)
     1500.0
     """

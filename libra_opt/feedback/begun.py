@@ -31,7 +31,7 @@ def begun_weight(weight: float, done: float, law: Law = LAW) -> float:
     Examples
     --------
     >>> begun_weight(2.0, 0.5)
-    3.0
+    4.0
     """
     faults = []
     if not 0 <= weight <= MOST_WEIGHT:

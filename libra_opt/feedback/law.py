@@ -116,10 +116,10 @@ class Law(Value):
     ageing_relax: _Step = 0.01
     ageing_least: Ageing = 600
     ageing_home: Ageing = 3600
-    first_wait: Annotated[float, Real(1, 100)] = 3
+    first_wait: Annotated[float, Real(1, 100)] = 4
     first_wait_seconds: Annotated[float, Real(0, 1e6)] = 1800
     running_fade: Annotated[float, Real(0, 100)] = 0.5
-    begun_worth: Annotated[float, Real(0, 100)] = 1
+    begun_worth: Annotated[float, Real(0, 100)] = 2
     error_cost: _Cost = 0.1
     delay_cost: _Cost = 0.02
     period_floor: _Cost = 0.02

@@ -27,20 +27,20 @@ def credit_after(*seen, memory=None):
     return found
 
 
-def test_who_never_ran_counts_three_times_as_long_and_who_ran_once():
-    assert credit_after((0, False), (600, False), (1800, False)) == [0, 1800, 5400 + 600]
+def test_who_never_ran_counts_four_times_as_long_and_who_ran_once():
+    assert credit_after((0, False), (600, False), (1800, False)) == [0, 2400, 7200 + 600]
     assert credit_after((0, True), (600, False), (600, False)) == [0, 0, 600]  # in the first of these it ran until nobody knows when
 
 
 def test_running_pays_what_was_waited():
-    assert credit_after((0, False), (600, False), (60, True), (600, True), (10_000, True)) == [0, 1800, 1800, 1500, 0]
+    assert credit_after((0, False), (600, False), (60, True), (600, True), (10_000, True)) == [0, 2400, 2400, 2100, 0]
 
 
 def test_job_that_is_seen_first_has_waited_since_it_was_submitted():
     [waits] = follow(Memory(), state(runs=False, submitted=NOW - 600), NOW)
     [runs] = follow(Memory(), state(runs=True, submitted=NOW - 600), NOW)
     [ran] = follow(Memory(), state(runs=False, submitted=NOW - 600, history=[{"usage": {"gpu": 2}, "step": 0}]), NOW)
-    assert [(job.waited_seconds, job.has_run) for job in (waits, runs, ran)] == [(1800, False), (0, True), (600, True)]
+    assert [(job.waited_seconds, job.has_run) for job in (waits, runs, ran)] == [(2400, False), (0, True), (600, True)]
 
 
 @pytest.mark.parametrize("runs", [True, False])

@@ -114,10 +114,10 @@ def test_waiting_raises_weight_and_the_wait_counts_while_nothing_answered(tmp_pa
     loop.turn()
     clock.now += 3600
     turn = loop.turn()
-    assert weight_of_a(turn) == pytest.approx(2 ** ((3600 + 2 * 1800) / turn.setpoint.ageing_seconds))
+    assert weight_of_a(turn) == pytest.approx(2 ** ((3600 + 3 * 1800) / turn.setpoint.ageing_seconds))
 
 
-@pytest.mark.parametrize(("capacity", "weight"), [(1, 1.75), (8, 1)])
+@pytest.mark.parametrize(("capacity", "weight"), [(1, 2.5), (8, 1)])
 def test_job_in_the_middle_of_a_step_counts_for_more_while_another_waits(tmp_path, capacity, weight):
     history = [{"usage": {"gpu": 2}, "step": t // 4} for t in range(11)]
     running = {"id": "a", "min_quota": {"gpu": 1}, "max_quota": {"gpu": 8}, "history": history, "allocation": {"pool": "h100", "resources": {"gpu": 1}}}

@@ -97,9 +97,9 @@ def test_starved_job_needs_no_setting_by_hand():
     assert doublings[-1] > 49
 
 
-def test_first_wait_counts_three_times_for_half_an_hour_and_then_as_any_other():
+def test_first_wait_counts_four_times_for_half_an_hour_and_then_as_any_other():
     waited = [waiting_credit(0, seconds, runs=False, has_run=False) for seconds in (0, 600, 1800, 3600)]
-    assert waited == [0, 1800, 5400, 7200]
+    assert waited == [0, 2400, 7200, 9000]
     assert waiting_credit(1000, 600, runs=False, has_run=True) == 1600
 
 

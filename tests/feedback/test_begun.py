@@ -12,7 +12,7 @@ from libra_opt.feedback import LAW, Law, begun_weight
 
 
 def test_step_that_is_all_but_done_counts_as_the_law_says():
-    assert [begun_weight(2, done) for done in (0, 0.25, 1)] == [2, 2.5, 4]
+    assert [begun_weight(2, done) for done in (0, 0.25, 1)] == [2, 3, 6]
     assert begun_weight(2, 1, Law(begun_worth=0)) == 2
 
 

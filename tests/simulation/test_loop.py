@@ -182,9 +182,9 @@ def weights(n_periods, *, is_true, n_jobs=2, cards=8):
 def test_who_has_begun_a_step_counts_for_more_and_who_waits_for_its_first_start_ages(is_true):
     told = weights(6, is_true=is_true)
     assert told[0] == {"a": 1, "b": 1}  # nobody has waited yet
-    assert [each["b"] for each in told] == pytest.approx([2 ** (3 * 60 * t / 3600) for t in range(6)])
+    assert [each["b"] for each in told] == pytest.approx([2 ** (4 * 60 * t / 3600) for t in range(6)])
     done = [t / 10 if is_true else 1 - 0.5 ** (t / 10) for t in range(6)]  # who only has a history does not know how long its first step is
-    assert [each["a"] for each in told[1:]] == pytest.approx([1 + share for share in done[1:]])
+    assert [each["a"] for each in told[1:]] == pytest.approx([1 + 2 * share for share in done[1:]])
 
 
 @pytest.mark.parametrize("is_true", [True, False])
