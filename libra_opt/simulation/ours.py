@@ -56,13 +56,14 @@ class Ours:
         return Decision(grants_of(plan, moment.workload), plan, state)
 
     def learn(self, moment: Moment, _decision: Decision, record: PeriodRecord) -> None:
-        """Take in what came of a decision."""
+        """Take in what came of a decision. A job that stood at the beginning of a phase for want of its memory has waited."""
+        if self.setpoint is None:
+            return
         for job in record.jobs:
             credit, has_run = self.credit.get(job.index, (0.0, False))
             runs = job.holding is not None and job.gated < record.seconds / 2
             self.credit[job.index] = waiting_credit(credit, record.seconds, runs=runs, has_run=has_run, law=self.law), has_run or runs
-        if self.setpoint is not None:
-            self.setpoint = adapt(self.setpoint, outcome_of(moment, record), self.law)
+        self.setpoint = adapt(self.setpoint, outcome_of(moment, record), self.law)
 
     def _weigh(self, j: int, weight: float, done: float, *, some_wait: bool) -> float:
         aged = aged_weight(weight, self.credit.get(j, (0.0, False))[0], self.setpoint or Setpoint())

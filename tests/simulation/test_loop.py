@@ -169,10 +169,10 @@ class Weighing(Ours):
         return decision
 
 
-def weights(n_periods, *, is_true, n_jobs=2, cards=8):
-    """Return the weights of jobs of ten minutes that use eight cards each, as they were planned with."""
+def weights(n_periods, *, is_true, cards=8, steps=(step(part(600, gpu=8)),)):
+    """Return the weights of two jobs that use eight cards each, for ten minutes in one step unless said otherwise, as they were planned with."""
     stage = {"min_quota": {"gpu": 8}, "max_quota": {"gpu": 8}, "request": {"gpu": 8}}
-    jobs = (job(step(part(600, gpu=8)), name=name, stages=[stage]) for name in "ab"[:n_jobs])
+    jobs = (job(*steps, name=name, stages=[stage]) for name in "ab")
     policy = Weighing("ours", OURS.replace({"backend": "greedy"}), is_true=is_true, setpoint=Setpoint())
     simulate(workload(*jobs, cards=cards, horizon_seconds=60 * n_periods), policy)
     return policy.weights
@@ -187,23 +187,49 @@ def test_who_has_begun_a_step_counts_for_more_and_who_waits_for_its_first_start_
     assert [each["a"] for each in told[1:]] == pytest.approx([1 + 2 * share for share in done[1:]])
 
 
+def test_share_is_of_the_step_under_way():
+    told = weights(10, is_true=True, steps=[step(part(300, gpu=8)), step(part(300, gpu=8))])
+    assert [each["a"] for each in told[1:]] == pytest.approx([1 + 2 * (t % 5) / 5 for t in range(1, 10)])
+
+
 @pytest.mark.parametrize("is_true", [True, False])
 def test_where_nobody_waits_nobody_counts_for_more(is_true):
     assert all(set(each.values()) == {1} for each in weights(6, is_true=is_true, cards=16))
 
 
-def test_job_that_stands_for_want_of_memory_waits_and_one_that_runs_pays():
-    need = {"parts": [part(120, gpu=2, memory=10, phase="rollout"), part(600, gpu=2, memory=60, phase="train", waits_for_memory=True)]}
-    made = workload(job(need), horizon_seconds=300)
-    script = iter([held(gpu=2, memory=20)] * 5)
+def test_job_that_has_only_come_has_not_waited():
+    stage = {"min_quota": {"gpu": 8}, "max_quota": {"gpu": 8}, "request": {"gpu": 8}}
+    first, second = (job(step(part(600, gpu=8)), name=name, stages=[stage], submitted=submitted) for name, submitted in (("a", 0), ("b", 180)))
+    policy = Weighing("ours", OURS.replace({"backend": "greedy"}), is_true=True, setpoint=Setpoint())
+    simulate(workload(first, second, horizon_seconds=300), policy)
+    assert [each["a"] for each in policy.weights] == pytest.approx([1, 1, 1, 1, 1.8])
 
-    class Short(Ours):
-        def decide(self, moment):
-            return Scripted({0: next(script)}).decide(moment)
 
-    policy = Short("ours", OURS, setpoint=Setpoint(), credit={0: (100.0, True)})
-    simulate(made, policy)
-    assert policy.credit == {0: (100 - 2 * 30 + 3 * 60, True)}
+class Acting(Ours):
+    """Ours, which learns from what a script grants."""
+
+    def decide(self, moment):
+        return self.script.decide(moment)
+
+
+def credit_of(made, *grants, credit=(0.0, False)):
+    """Return for how long the only job counts as having waited after it was granted this."""
+    policy = Acting("ours", OURS, setpoint=Setpoint(), credit={0: credit})
+    policy.script = Scripted(*grants)
+    simulate(made.replace({"horizon_seconds": 60 * len(grants)}), policy)
+    return policy.credit[0][0]
+
+
+def test_first_wait_counts_four_times_later_ones_once_and_running_pays():
+    made, grant = workload(job(step(part(6000, gpu=2)))), {0: held(gpu=2)}
+    assert credit_of(made, {}, {}) == 4 * 120
+    assert credit_of(made, {}, {}, grant) == 4 * 120 - 30
+    assert credit_of(made, {}, {}, grant, {}, {}) == 4 * 120 - 30 + 120
+
+
+def test_job_that_stands_for_want_of_memory_waits():
+    steps = step(part(120, gpu=2, memory=10, phase="rollout"), part(600, gpu=2, memory=60, phase="train", waits_for_memory=True))
+    assert credit_of(workload(job(steps)), *[{0: held(gpu=2, memory=20)}] * 5, credit=(100.0, True)) == 100 - 2 * 30 + 3 * 60
 
 
 # the four-job example: demand follows the wall clock, moves cost nothing
