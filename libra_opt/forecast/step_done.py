@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Final
 
 from libra_opt.domain import Observation
-from libra_opt.domain.observation import Sample
+from libra_opt.domain.observation import Sample, period_numbers
 
 __all__ = ["step_done"]
 
@@ -17,8 +18,9 @@ def step_done(histories: Iterable[Sequence[Sample]]) -> float:
     """Return the share of its present step that a job has done, 0..1.
 
     A step takes as many periods as those before it in the mean, phase by phase; the oldest is left out where there is another, as a history may begin in the
-    middle of it. What is done are the phases that came before the present one in those steps, and of the present one the `progress` it tells; where an entry
-    tells no phase or no progress, the periods that were measured since the step began.
+    middle of it. The present step is the one told last: a job that went back to a checkpoint is where it went back to. What is done are the phases that came
+    before the present one in those steps, and of the present one the `progress` it tells; where an entry tells no phase or no progress, the periods that were
+    measured since the step began.
 
     Parameters
     ----------
@@ -31,15 +33,17 @@ def step_done(histories: Iterable[Sequence[Sample]]) -> float:
         0 where no entry says in which step the job was, or nothing was measured in the present step. Where no step before it is known, every phase is taken
         to be half of what is left of the step; 0.5 where there are no phases either.
     """
-    told = [entry for entry in max(histories, key=len, default=()) if isinstance(entry, Observation) and entry.step is not None]
+    longest = max(histories, key=len, default=())
+    in_order = sorted(zip(period_numbers(longest), longest, strict=True), key=itemgetter(0))
+    told = [entry for _, entry in in_order if isinstance(entry, Observation) and entry.step is not None]
     spent: dict[int, Counter[str | None]] = {}
     for entry in told:
         spent.setdefault(int(entry.step or 0), Counter())[entry.phase] += bool(entry.usage)
-    if not spent or not any(spent[present := max(spent)].values()):
+    if not told or not any(spent[present := int(told[-1].step or 0)].values()):
         return 0.0
     before = [spent[step] for step in sorted(spent) if step < present]
     whole = [each for each in before[1:] or before if any(each.values())]
-    last = [entry for entry in told if entry.step == present][-1]
+    last = told[-1]
     if not whole:
         return _UNKNOWN if last.phase is None else 1 - 0.5 ** (len(spent[present]) - 1 + (_UNKNOWN if last.progress is None else last.progress))
     periods = sum((Counter(each) for each in whole), Counter[str | None]())

@@ -77,6 +77,17 @@ def test_stage_that_tells_most_speaks_for_the_job():
     assert step_done([entries(2, 0)[-1:], entries(2, 5), []]) == pytest.approx(0.5)
 
 
+def test_late_entries_are_put_where_they_belong():
+    history = entries(3, 5)
+    late = [*history[:20], *history[21:], history[20]]
+    assert step_done([late]) == pytest.approx(step_done([history]))
+
+
+def test_job_that_went_back_to_a_checkpoint_is_where_it_went_back_to():
+    again = [each.replace({"step": 1, "period": 100 + t}) for t, each in enumerate(entries(0, 2))]
+    assert step_done([[*entries(2, 9), *again]]) == pytest.approx(0.2)
+
+
 SAMPLES = st.builds(
     Observation,
     usage=st.sampled_from([{}, {"gpu": 1.0}, {"gpu": 0}, {"cpu": 2}, {"gpu": None}]),
