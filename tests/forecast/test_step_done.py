@@ -81,16 +81,16 @@ def test_periods_of_which_nothing_was_measured_are_no_part_of_a_step():
     lost = [Observation.model_validate({"usage": {}, "step": 2, "period": 100 + t}) for t in range(5)]
     measured = [Observation.model_validate({"usage": {"gpu": 2}, "step": 2, "period": 200 + t}) for t in range(2)]
     assert step_done([[*entries(2, 0, told=("step",)), *lost, *measured]]) == pytest.approx(0.2)
-    unseen = [*entries(2, 0), *lost, *(each.replace({"step": 3, "period": 300 + t}) for t, each in enumerate(entries(0, 5)))]
+    unseen = [*entries(2, 0), *lost, *(each.replace({"step": 3, "period": 300 + t}) for t, each in enumerate(entries(0, 5, told=("step",))))]
     assert step_done([unseen]) == pytest.approx(0.5)
 
 
 def test_phases_come_in_the_order_of_the_newest_step():
-    order = [(0, "reward"), (0, "train"), (1, "train"), (1, "reward"), (2, "train"), (2, "reward"), (3, "train")]
+    order = [(0, "reward"), (0, "train"), (1, "reward"), (1, "train"), (2, "train"), (2, "reward"), (3, "train")]
     history = [Observation.model_validate({"usage": {"gpu": 1}, "step": step, "phase": phase, "progress": 0.5}) for step, phase in order]
-    assert step_done([history]) == pytest.approx(0.25)  # half of training, which comes first since step 1
-    assert step_done([history[:5]]) == pytest.approx(0.25)
-    assert step_done([history[:3]]) == pytest.approx(0.75)  # in the only step before, it came last
+    assert step_done([history]) == pytest.approx(0.25)  # half of training, which came first in step 2
+    assert step_done([history[:5]]) == pytest.approx(0.75)  # and last in step 1
+    assert step_done([history[:3]]) == pytest.approx(0.25)  # half of the reward, which came first in the only step before
 
 
 def test_late_entries_are_put_where_they_belong():
