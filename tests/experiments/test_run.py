@@ -57,7 +57,7 @@ def test_timeline_has_the_plans_reasons_and_its_certificate(planned):
         lambda told: told["capacity"][0].append(1.0),
         lambda told: told["jobs"][0]["granted"].pop(),
         lambda told: told["jobs"][1]["used"][2].pop(),
-        lambda told: told["jobs"][2].update(first=3),
+        lambda told: told["jobs"][2].update(first=len(told["begins"])),
         lambda told: told["jobs"][2].update(first=-1),
         lambda told: told["jobs"][3]["told"].__setitem__(0, 10_000),
         lambda told: told["plans"].pop(),
