@@ -280,7 +280,7 @@ class Observer:
             holds = {} if held is None else {"allocation": self._held(held.pool, held.amounts)}
             stages.append(Stage.model_validate({**_declared(stage), **told, **waits, **holds}))
         if weigh is not None:
-            done = self._step_done(j) if is_true else step_done(stage.history or () for stage in stages)
+            done = self._step_done(j) if is_true else step_done(self._history.get(j, ()))
             fields["weight"] = weigh(j, job.weight, done)
         return Job.model_validate({**fields, "stages": tuple(stages)})
 

@@ -230,6 +230,24 @@ def test_first_wait_counts_four_times_later_ones_once_and_running_pays():
     assert credit_of(made, {}, {}, grant, {}, {}) == 4 * 120 - 30 + 120
 
 
+def test_job_that_stands_for_want_of_memory_is_as_far_in_its_step_as_it_was():
+    """What it asks for there is no forecast, and its state has no history; it must not count as one that has not begun."""
+    steps = step(part(120, gpu=2, memory=10, phase="rollout"), part(600, gpu=2, memory=60, phase="train", waits_for_memory=True))
+    shares = []
+
+    def note(j, weight, done):
+        shares.extend([done] if j == 0 else [])
+        return weight
+
+    def grant(moment):
+        moment.state(OURS, weigh=note)
+        return {0: held(gpu=2, memory=20)}
+
+    simulate(workload(job(steps), horizon_seconds=360), Scripted(grant))
+    assert shares[:2] == pytest.approx([0, 1 - 0.5**0.5])
+    assert all(share >= 0.5 for share in shares[2:])
+
+
 def test_job_that_stands_for_want_of_memory_waits():
     steps = step(part(120, gpu=2, memory=10, phase="rollout"), part(600, gpu=2, memory=60, phase="train", waits_for_memory=True))
     assert credit_of(workload(job(steps)), *[{0: held(gpu=2, memory=20)}] * 5, credit=(100.0, True)) == 100 - 2 * 30 + 3 * 60
