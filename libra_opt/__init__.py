@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from libra_opt.domain import Plan, State, read_plan, read_state, write
     from libra_opt.errors import BrokenPlanError, EffortError, Fault, InputError, LibraError, MissingExtraError
     from libra_opt.explanation import Explanation, explain
-    from libra_opt.feedback import Outcome, Setpoint, adapt, aged_weight, begun_weight, planning, waiting_credit
+    from libra_opt.feedback import Outcome, Setpoint, adapt, aged_weight, begun_weight, planned_weight, planning, waiting_credit
     from libra_opt.forecast.step_done import step_done
     from libra_opt.verification import verify
 
@@ -29,6 +29,7 @@ __all__ = [
     "allocate",
     "begun_weight",
     "explain",
+    "planned_weight",
     "planning",
     "read_plan",
     "read_state",
@@ -43,7 +44,7 @@ _HOMES: Final = {
     "domain": ("Plan", "State", "read_plan", "read_state", "write"),
     "errors": ("BrokenPlanError", "EffortError", "Fault", "InputError", "LibraError", "MissingExtraError"),
     "explanation": ("Explanation", "explain"),
-    "feedback": ("Outcome", "Setpoint", "adapt", "aged_weight", "begun_weight", "planning", "waiting_credit"),
+    "feedback": ("Outcome", "Setpoint", "adapt", "aged_weight", "begun_weight", "planned_weight", "planning", "waiting_credit"),
     "forecast.step_done": ("step_done",),
     "verification": ("verify",),
 }

@@ -5,7 +5,7 @@ from typing import Any
 from libra_opt.controller.follow import holds_of
 from libra_opt.controller.memory import Followed, Memory
 from libra_opt.domain import Amounts, Job, Options, Stage, State
-from libra_opt.feedback import aged_weight, begun_weight, planning
+from libra_opt.feedback import planned_weight, planning
 from libra_opt.forecast.step_done import step_done
 from libra_opt.scheduler import Observed
 
@@ -45,9 +45,8 @@ def prepare(observed: Observed, options: Options, memory: Memory, now: float) ->
 
 
 def _weighed(job: Job, followed: Followed, memory: Memory, now: float, *, some_wait: bool) -> Job:
-    weight = aged_weight(job.weight, followed.waited_seconds, memory.setpoint)
-    if some_wait:
-        weight = begun_weight(weight, step_done(stage.history or () for stage in job.all_stages))
+    done = step_done(stage.history or () for stage in job.all_stages) if some_wait else 0.0
+    weight = planned_weight(job.weight, waited_seconds=followed.waited_seconds, done=done, some_wait=some_wait, setpoint=memory.setpoint)
     changes: dict[str, Any] = {"weight": weight}
     if followed.running_since is not None and "running_seconds" not in job.model_fields_set:
         changes["running_seconds"] = max(0.0, now - followed.running_since)

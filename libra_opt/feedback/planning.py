@@ -1,11 +1,14 @@
-"""From a setpoint to the options of the next plan; the program stays the same."""
+"""From a setpoint to the options and the weights of the next plan; the program stays the same."""
 
 from typing import Final
 
 from libra_opt.domain.options import Options
+from libra_opt.feedback.ageing import aged_weight
+from libra_opt.feedback.begun import begun_weight
+from libra_opt.feedback.law import LAW, Law
 from libra_opt.feedback.setpoint import Setpoint
 
-__all__ = ["planning"]
+__all__ = ["planned_weight", "planning"]
 
 _LEAST_HOLD: Final = 1e-3
 _MOST_HOLD: Final = 1e6
@@ -29,3 +32,33 @@ def planning(options: Options, setpoint: Setpoint) -> Options:
             "forecast": options.forecast.replace({"coverage": setpoint.coverage, "margin": setpoint.margin}),
         }
     )
+
+
+def planned_weight(weight: float, *, waited_seconds: float, done: float, some_wait: bool, setpoint: Setpoint, law: Law = LAW) -> float:
+    """Return the weight a job is planned with: aged, and greater for a step that is begun as long as some job has to wait.
+
+    Parameters
+    ----------
+    weight
+        The job's own weight, 0..1e15.
+    waited_seconds
+        The time it has waited, as `waiting_credit` counts it; at least 0.
+    done
+        Share of its present step that it has done, 0..1 (`libra_opt.forecast.step_done`).
+    some_wait
+        Whether any job has waited since the last plan.
+    setpoint, law
+        Say in which time the weight doubles, and what the whole of a step adds.
+
+    Raises
+    ------
+    InputError
+        A number is out of its range.
+
+    Examples
+    --------
+    >>> [planned_weight(1.0, waited_seconds=3600, done=0.5, some_wait=some_wait, setpoint=Setpoint()) for some_wait in (False, True)]
+    [2.0, 4.0]
+    """
+    aged = aged_weight(weight, waited_seconds, setpoint)
+    return begun_weight(aged, done, law) if some_wait else aged

@@ -39,7 +39,7 @@ class StateMaker(Protocol):
         is_true
             Demand and need are those that come, not a history to forecast from. For comparison: no scheduler can know them.
         weigh
-            Says the weights that the state says; missing: the jobs' own.
+            Gives every job the weight it has in the state; missing: its own.
         """
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from libra_opt.allocation import allocate
 from libra_opt.domain import Options, Plan, Workload
 from libra_opt.domain.quantity import parse
-from libra_opt.feedback import LAW, Law, Outcome, SeenJob, Setpoint, adapt, aged_weight, begun_weight, planning, waiting_credit
+from libra_opt.feedback import LAW, Law, Outcome, SeenJob, Setpoint, adapt, planned_weight, planning, waiting_credit
 from libra_opt.feedback import outcome_of as count_outcome
 from libra_opt.simulation.grant import Decision, Grant, Holding, Moment
 from libra_opt.simulation.loop import PeriodRecord
@@ -66,8 +66,8 @@ class Ours:
         self.setpoint = adapt(self.setpoint, outcome_of(moment, record), self.law)
 
     def _weigh(self, j: int, weight: float, done: float, *, some_wait: bool) -> float:
-        aged = aged_weight(weight, self.credit.get(j, (0.0, False))[0], self.setpoint or Setpoint())
-        return begun_weight(aged, done, self.law) if some_wait else aged
+        waited, _ = self.credit.get(j, (0.0, False))
+        return planned_weight(weight, waited_seconds=waited, done=done, some_wait=some_wait, setpoint=self.setpoint or Setpoint(), law=self.law)
 
 
 def outcome_of(moment: Moment, record: PeriodRecord) -> Outcome:
