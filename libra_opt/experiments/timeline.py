@@ -8,8 +8,8 @@ from pydantic_core import PydanticCustomError
 
 from libra_opt.domain import About, Plan
 from libra_opt.domain.base import Name, NonNegative, Text, Value
+from libra_opt.simulation.job_state import JobPeriod
 from libra_opt.simulation.loop import PeriodRecord, Run
-from libra_opt.simulation.plant import JobPeriod
 
 __all__ = ["JobTimeline", "PlanNote", "Timeline", "Told", "timeline_of"]
 

@@ -11,10 +11,10 @@ from libra_opt.domain import Workload, read_workload
 from libra_opt.simulation.bound import Bound, clairvoyant_bound
 from libra_opt.simulation.comparison import Interval, difference, ratio, spread
 from libra_opt.simulation.grant import Decision, Grant, Holding, Moment, Policy
+from libra_opt.simulation.job_state import JobPeriod
 from libra_opt.simulation.loop import Learner, PeriodRecord, Run, simulate
 from libra_opt.simulation.measures import Measures, Utilisation, jain_index, measure
 from libra_opt.simulation.ours import Ours
-from libra_opt.simulation.plant import JobPeriod
 from libra_opt.simulation.registry import POLICIES, PolicyKind, make_policy
 from libra_opt.simulation.workloads import WORKLOADS
 from libra_opt.simulation.workloads import make as make_workload

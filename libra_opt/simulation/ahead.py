@@ -12,7 +12,8 @@ from math import inf
 from typing import Any, Final
 
 from libra_opt.domain import Amounts, WorkloadJob
-from libra_opt.simulation.plant import JobState, Plant
+from libra_opt.simulation.job_state import JobState
+from libra_opt.simulation.plant import Plant
 from libra_opt.simulation.truth import Truth, Vector
 
 __all__ = ["Future", "coming", "stretches"]

@@ -10,8 +10,9 @@ import numpy as np
 
 from libra_opt.domain import Plan, Workload
 from libra_opt.simulation.grant import Decision, Moment, Policy
+from libra_opt.simulation.job_state import JobPeriod
 from libra_opt.simulation.observe import Observer
-from libra_opt.simulation.plant import JobPeriod, Plant
+from libra_opt.simulation.plant import Plant
 
 __all__ = ["MOST_PERIODS", "Learner", "PeriodRecord", "Run", "simulate"]
 

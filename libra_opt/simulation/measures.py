@@ -11,8 +11,8 @@ import numpy as np
 
 from libra_opt.domain import WorkloadJob
 from libra_opt.domain.base import Value
+from libra_opt.simulation.job_state import JobPeriod
 from libra_opt.simulation.loop import Run
-from libra_opt.simulation.plant import JobPeriod
 
 __all__ = ["STARVED_AFTER_SECONDS", "Measures", "Utilisation", "jain_index", "measure"]
 

@@ -24,7 +24,8 @@ from libra_opt.forecast.step_done import step_done
 from libra_opt.simulation.ahead import coming
 from libra_opt.simulation.earlier import Past, past_of
 from libra_opt.simulation.grant import Weigh
-from libra_opt.simulation.plant import JobPeriod, Plant
+from libra_opt.simulation.job_state import JobPeriod
+from libra_opt.simulation.plant import Plant
 from libra_opt.simulation.truth import Vector, vector
 
 __all__ = ["LONGEST", "Observer"]

@@ -11,8 +11,8 @@ from libra_opt.domain.quantity import parse
 from libra_opt.feedback import LAW, Law, Outcome, SeenJob, Setpoint, adapt, planned_weight, planning, waiting_credit
 from libra_opt.feedback import outcome_of as count_outcome
 from libra_opt.simulation.grant import Decision, Grant, Holding, Moment
+from libra_opt.simulation.job_state import JobPeriod
 from libra_opt.simulation.loop import PeriodRecord
-from libra_opt.simulation.plant import JobPeriod
 
 __all__ = ["Ours", "grants_of", "outcome_of"]
 

@@ -8,120 +8,19 @@ demand passes whether it is met or not, what it served stays served, and without
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-from libra_opt.domain import PreemptionCost, Workload, WorkloadJob
+from libra_opt.domain import PreemptionCost, Workload
 from libra_opt.simulation.admission import check_grants
 from libra_opt.simulation.exclusive import ExclusiveCards
 from libra_opt.simulation.grant import Grant, Holding
+from libra_opt.simulation.job_state import JobPeriod, JobState
+from libra_opt.simulation.one_period import OnePeriod
 from libra_opt.simulation.truth import Truth, Vector, cluster_total, truth_of, vector
 
-__all__ = ["JobPeriod", "JobState", "Plant"]
+__all__ = ["Plant"]
 
 _ALMOST: Final = 1e-9
-
-
-@dataclass(slots=True)
-class JobState:
-    """Where one job stands.
-
-    Attributes
-    ----------
-    cycle, position
-        How often it began again, and seconds of full service since the beginning of its steps; a job on the wall clock stands where the clock is.
-    saved
-        Cycle and position of the last checkpoint.
-    served
-        Work that was served so far, what was lost excluded.
-    pause
-        Seconds without progress that are still to pass (starting, resizing, migrating).
-    holding
-        What its stages hold; None when it waits.
-    since
-        When it came, or was last started or stopped.
-    stopped_at
-        When it was last stopped; None if it never ran.
-    is_down
-        It was killed and cannot start with what it holds; it waits for another grant.
-    stands
-        It made no progress with what it held in the last period: it waits for the memory that a phase begins with, or for a resource it has none of.
-    done_at
-        When it was done.
-    """
-
-    cycle: int = 0
-    position: float = 0.0
-    saved: tuple[int, float] = (0, 0.0)
-    served: float = 0.0
-    pause: float = 0.0
-    holding: Holding | None = None
-    since: float = 0.0
-    stopped_at: float | None = None
-    is_down: bool = False
-    stands: bool = False
-    done_at: float | None = None
-
-
-@dataclass(slots=True)
-class JobPeriod:
-    """What one job did in one period.
-
-    Attributes
-    ----------
-    index
-        Of the job in its workload.
-    action
-        What the grant was to it: admit, keep, resize, migrate, evict, or wait.
-    holding
-        What its stages held.
-    ran
-        Seconds in which it could make progress.
-    paused
-        Seconds lost to starting, resizing, migrating and to kills.
-    gated
-        Seconds it stood at the beginning of a phase that waits for memory.
-    progress
-        Seconds of full service it made, what a kill took excluded.
-    work
-        Work it was served, in cards x seconds, what a kill took included.
-    lost
-        Work that kills took.
-    usage
-        Per stage: the mean use over the seconds it ran, in the units of the resources; all zero if it did not run.
-    watermark
-        Per stage: the most it used of incompressible resources; of one that it was killed for, what it held: what it asked for is not known, see `short`.
-    level
-        Per stage: mean over the seconds it ran of the pace it was held to, by itself or by another stage; at most 1.
-    kills
-        How often it was killed for want of memory.
-    short
-        Per stage and resource: whether it was killed, or stood at the beginning of a phase, for want of it.
-    short_phase
-        The phase in which that was, the last one; None if nothing was short.
-    steps
-        Steps it finished.
-    is_done
-        It finished in this period.
-    """
-
-    index: int
-    action: str = "wait"
-    holding: Holding | None = None
-    ran: float = 0.0
-    paused: float = 0.0
-    gated: float = 0.0
-    progress: float = 0.0
-    work: float = 0.0
-    lost: float = 0.0
-    usage: list[list[float]] = field(default_factory=list)
-    watermark: list[list[float]] = field(default_factory=list)
-    level: list[float] = field(default_factory=list)
-    kills: int = 0
-    short: list[list[bool]] = field(default_factory=list)
-    short_phase: str | None = None
-    steps: int = 0
-    is_done: bool = False
 
 
 class Plant:
@@ -215,7 +114,8 @@ class Plant:
         period.level = [0.0] * len(stages)
         period.short = [[False] * n for _ in stages]
         if state.holding is not None:
-            _Run(self, j, period, seconds).run()
+            held, speeds = self.has(state.holding), self.speeds(j, state.holding)
+            OnePeriod(self.workload.jobs[j], self.truths[j], state, period, held, speeds, begins=self.now, seconds=seconds).run()
             state.stands = period.progress <= 0 and period.kills == 0 and period.paused < seconds - _ALMOST
             if period.ran > 0:
                 period.usage = [[amount / period.ran for amount in row] for row in period.usage]
@@ -272,171 +172,3 @@ class Plant:
     def _really(self, grant: Grant) -> Vector:
         """Return what a grant comes to; another figure for memory that comes with the cards anyway is no resize."""
         return self._cards.held(grant.pool, grant.amounts)
-
-
-class _Run:
-    """One job through one period."""
-
-    def __init__(self, plant: Plant, j: int, period: JobPeriod, seconds: float) -> None:
-        self.plant, self.period, self.seconds = plant, period, seconds
-        self.job: WorkloadJob = plant.workload.jobs[j]
-        self.truth, self.state = plant.truths[j], plant.states[j]
-        holding = self.state.holding or ()
-        self.held = plant.has(holding)
-        self.speeds = plant.speeds(j, holding)
-        self.effective = [[speed * amount for amount in held] for held, speed in zip(self.held, self.speeds, strict=True)]
-        self.is_wall = self.job.clock == "wall"
-        self.left = seconds
-
-    def run(self) -> None:
-        state = self.state
-        while self.left > _ALMOST and state.done_at is None:
-            if state.is_down:
-                self._wait(self.left, gated=False)
-            elif state.pause > 0:
-                self._wait(min(state.pause, self.left), gated=False)
-            else:
-                self._part()
-
-    def _wait(self, seconds: float, *, gated: bool) -> None:
-        state = self.state
-        if gated:
-            self.period.gated += seconds
-        else:
-            self.period.paused += seconds
-            state.pause = max(0.0, state.pause - seconds)
-        self.left -= seconds
-
-    def _place(self) -> tuple[int, float]:
-        """Return the part under way and the seconds into the steps."""
-        position = self.state.position
-        if self.is_wall:
-            position = self.plant.now + (self.seconds - self.left) - self.job.submitted
-            position = position % self.truth.seconds if self.job.repeats else min(position, self.truth.seconds)
-        return self.truth.part_at(position), position
-
-    def _part(self) -> None:
-        truth, state, period = self.truth, self.state, self.period
-        p, position = self._place()
-        if self._is_over(position):
-            self._finish()
-            return
-        short = self._short(p)
-        if any(map(any, short)):
-            period.short = [[a or b for a, b in zip(*rows, strict=True)] for rows in zip(period.short, short, strict=True)]
-            period.short_phase = truth.phase[p]
-            if self._is_at_gate(p, position):
-                self._wait(self.left, gated=True)
-            else:
-                self._kill(short)
-            return
-        levels = [_level(have, want) for have, want in zip(self.effective, truth.demand[p], strict=True)]
-        pace = min(1.0, *levels)
-        to_end = truth.ends[p] - position
-        if self.is_wall:
-            is_idle = position >= truth.seconds - _ALMOST  # its steps are over and its work is not done
-            seconds = self.left if is_idle else min(self.left, max(to_end, _ALMOST))
-            pace = 0.0 if is_idle else pace
-        else:
-            seconds = self.left if pace <= 0 else min(self.left, to_end / pace)
-        rate = truth.rate[p] * pace
-        if self.job.work is not None and rate > 0:
-            seconds = min(seconds, max(0.0, (self.job.work - state.served) / rate))
-        self._observe(p, pace, seconds)
-        period.ran += seconds
-        period.progress += pace * seconds
-        period.work += rate * seconds
-        state.served += rate * seconds
-        self.left -= seconds
-        if not self.is_wall:
-            self._move_on(p, position + pace * seconds)
-        if self._is_over(position + seconds):
-            self._finish()
-
-    def _is_over(self, position: float) -> bool:
-        """Return whether its work is done; without one, whether the time of a job on the wall clock is over."""
-        job = self.job
-        if job.work is not None:
-            return self.state.served >= job.work * (1 - _ALMOST)
-        return self.is_wall and not job.repeats and position >= self.truth.seconds - _ALMOST
-
-    def _is_at_gate(self, p: int, position: float) -> bool:
-        return self.truth.waits[p] and position <= self.truth.phase_begins[p] + _ALMOST
-
-    def _move_on(self, p: int, position: float) -> None:
-        truth, state = self.truth, self.state
-        if position >= truth.ends[p] - _ALMOST:
-            position = truth.ends[p]
-            if p + 1 == len(truth.ends) or truth.step[p + 1] != truth.step[p]:
-                self.period.steps += 1
-                state.saved = (state.cycle, position)
-        every = self.job.checkpoint_seconds
-        if every is not None and position - state.saved[1] >= every - _ALMOST:
-            state.saved = (state.cycle, state.saved[1] + every * int((position - state.saved[1]) / every + _ALMOST))
-        state.position = position
-        if position >= truth.seconds - _ALMOST:
-            if not self.job.repeats:
-                self._finish()
-            else:
-                state.cycle, state.position = state.cycle + 1, 0.0
-                state.saved = (state.cycle, 0.0)
-
-    def _finish(self) -> None:
-        state = self.state
-        state.done_at = self.plant.now + (self.seconds - self.left)
-        state.holding = None
-        self.period.is_done = True
-
-    def _short(self, p: int) -> list[list[bool]]:
-        return [[want > have + _ALMOST for have, want in zip(held, need, strict=True)] for held, need in zip(self.held, self.truth.need[p], strict=True)]
-
-    def _kill(self, short: list[list[bool]]) -> None:
-        """Stop the job where it stands short of memory: what it did since the last checkpoint is gone."""
-        truth, state, period = self.truth, self.state, self.period
-        period.kills += 1
-        for s, row in enumerate(short):
-            period.watermark[s] = [max(most, have) if lacks else most for most, have, lacks in zip(period.watermark[s], self.held[s], row, strict=True)]
-        if not self.is_wall:
-            lost = _work_between(truth, state.saved, (state.cycle, state.position))
-            made = truth.seconds * (state.cycle - state.saved[0]) + state.position - state.saved[1]
-            state.cycle, state.position = state.saved
-            state.served -= lost
-            period.lost += lost
-            period.progress -= made
-        state.pause = self.job.restart.warm_seconds
-        p, position = self._place()
-        state.is_down = any(map(any, self._short(p))) and not self._is_at_gate(p, position)
-
-    def _observe(self, p: int, pace: float, seconds: float) -> None:
-        period, truth = self.period, self.truth
-        for s, (want, need) in enumerate(zip(truth.demand[p], truth.need[p], strict=True)):
-            usage, most = period.usage[s], period.watermark[s]
-            for r, (amount, memory) in enumerate(zip(want, need, strict=True)):
-                if amount:
-                    usage[r] += min(amount * pace / self.speeds[s], self.held[s][r]) * seconds
-                if memory:
-                    usage[r] += memory * seconds
-                    most[r] = max(most[r], memory)
-            period.level[s] += pace * seconds
-
-
-def _level(have: list[float], want: Vector) -> float:
-    level = 1.0
-    for amount, asked in zip(have, want, strict=True):
-        if asked > 0:
-            level = min(level, amount / asked)
-    return level
-
-
-def _work_between(truth: Truth, start: tuple[int, float], end: tuple[int, float]) -> float:
-    return truth.work * (end[0] - start[0]) + _work_until(truth, end[1]) - _work_until(truth, start[1])
-
-
-def _work_until(truth: Truth, position: float) -> float:
-    total, before = 0.0, 0.0
-    for p, end in enumerate(truth.ends):
-        if position <= before:
-            break
-        total += truth.rate[p] * (min(end, position) - before)
-        before = end
-    return total

@@ -4,9 +4,9 @@ import pytest
 
 from libra_opt.domain import Amounts, Part, Pool, Resource, Step, Workload, WorkloadJob
 from libra_opt.simulation.grant import Grant
+from libra_opt.simulation.job_state import JobPeriod
 from libra_opt.simulation.loop import PeriodRecord, Run
 from libra_opt.simulation.measures import jain_index, measure
-from libra_opt.simulation.plant import JobPeriod
 
 CARD = (Grant("cards", (1.0, 40.0)),)
 
