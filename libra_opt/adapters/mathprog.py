@@ -79,9 +79,11 @@ def _work(state: State, ledger: Ledger, j: int) -> Fraction:
             return period * exact(rate)
     card = _position(ledger, CARDS)
     step = ledger.resources[card].step if card >= 0 else Fraction(1)
-    cards = sum(ledger.wish(s)[card] for s in ledger.stage_of[j]) if card >= 0 else 0
+    cards = sum(ledger.wish(s)[card] for s in ledger.stage_of[j]) * step if card >= 0 else Fraction(0)
+    if job.rates.cards is not None:
+        cards = (cards + exact(job.rates.cards)) / 2
     if cards:
-        return cards * step
+        return cards
     in_cluster = sum(row[card] for row in ledger.capacity) if card >= 0 else 0
     return _dominant_share(ledger, ledger.stage_of[j]) * (in_cluster * step if in_cluster else 1)
 

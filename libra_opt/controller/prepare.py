@@ -1,15 +1,25 @@
-"""From what was observed to the state that is planned: the setpoint in its options, ages and begun steps in its weights, and what was refused left as it is."""
+"""From what was observed to the state that is planned.
 
-from typing import Any
+The setpoint comes into its options, ages and begun steps into its weights, the cards that jobs use in the mean over their steps into their rates; what was
+refused is left as it is.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
 
 from libra_opt.controller.follow import holds_of
 from libra_opt.controller.memory import Followed, Memory
 from libra_opt.domain import Amounts, Job, Options, Stage, State
+from libra_opt.domain.ledger import CARDS
+from libra_opt.domain.quantity import parse
 from libra_opt.feedback import planned_weight, planning
+from libra_opt.forecast.mean_cards import ToldCards, mean_cards
 from libra_opt.forecast.step_done import step_done
 from libra_opt.scheduler import Observed
 
 __all__ = ["prepare"]
+
+_DIGITS: Final = 6
 
 
 def prepare(observed: Observed, options: Options, memory: Memory, now: float) -> Observed:
@@ -30,9 +40,10 @@ def prepare(observed: Observed, options: Options, memory: Memory, now: float) ->
     followed = {job.id: job for job in memory.jobs}
     refused = {refusal.job: refusal for refusal in memory.refusals if refusal.job is not None and refusal.until > state.period.index}
     some_wait = any(job.waiting_since is not None and job.waiting_since < now for job in memory.jobs)
+    stated = state.options.replace({name: getattr(options, name) for name in options.model_fields_set})
     jobs: list[Job] = []
-    for observed_job in state.jobs:
-        job = _weighed(_with_demand(observed_job, notes), followed[observed_job.id], memory, now, some_wait=some_wait)
+    for asking in _valued([_with_demand(job, notes) for job in state.jobs], state, stated):
+        job = _weighed(asking, followed[asking.id], memory, now, some_wait=some_wait)
         refusal = refused.get(job.id)
         if refusal is None:
             jobs.append(job)
@@ -40,8 +51,25 @@ def prepare(observed: Observed, options: Options, memory: Memory, now: float) ->
         does = "is kept as it is" if holds_of(job) else "is left waiting"
         notes.append(f"job {job.id!r} {does} until period {refusal.until}: {refusal.text!r} was refused ({refusal.message})")
         jobs += [_pinned(job, state)] if holds_of(job) else []
-    stated = state.options.replace({name: getattr(options, name) for name in options.model_fields_set})
     return Observed(state=state.replace({"jobs": tuple(jobs), "options": planning(stated, memory.setpoint)}), notes=tuple(notes))
+
+
+def _valued(jobs: Sequence[Job], state: State, options: Options) -> Sequence[Job]:
+    """Return the jobs, with the cards that they use in the mean over their steps where they state no rate."""
+    resource = next((each for each in state.resources if each.name == CARDS), None)
+    if resource is None or options.throughput == "jobs":
+        return jobs
+    told = [ToldCards([stage.history or () for stage in job.all_stages], _asked(job, resource.unit)) for job in jobs]
+    found = mean_cards(told, resource.unit, state.period.seconds)
+    states_none = [getattr(job.rates, options.throughput) is None and job.rates.cards is None for job in jobs]
+    return [
+        job.replace({"rates": job.rates.replace({"cards": round(cards, _DIGITS)})}) if is_told and cards is not None else job
+        for job, cards, is_told in zip(jobs, found, states_none, strict=True)
+    ]
+
+
+def _asked(job: Job, unit: str) -> float:
+    return sum(float(parse(stage.demand.get(CARDS, 0), unit)) for stage in job.all_stages if stage.demand)
 
 
 def _weighed(job: Job, followed: Followed, memory: Memory, now: float, *, some_wait: bool) -> Job:

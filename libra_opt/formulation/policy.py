@@ -42,8 +42,8 @@ def weighted_throughput(state: State, ledger: Ledger, tables: Tables) -> _Floats
 
 def work(state: State, ledger: Ledger, tables: Tables) -> _Floats:
     """Return the work in one fully served period of every job, its rate or what its demand counts for, in canonical order, shape ``(n_jobs,)``."""
-    rate = _rates(state)[tables.job_order]
-    return np.where(np.isnan(rate), _work(ledger, tables), rate)
+    rate, mean = _rates(state)[tables.job_order], _mean_cards(state)[tables.job_order]
+    return np.where(np.isnan(rate), _work(ledger, tables, mean), rate)
 
 
 def _rates(state: State) -> _Floats:
@@ -55,7 +55,12 @@ def _rates(state: State) -> _Floats:
     return np.array([np.nan if each is None else each for each in stated], dtype=np.float64) * seconds
 
 
-def _work(ledger: Ledger, tables: Tables) -> _Floats:
+def _mean_cards(state: State) -> _Floats:
+    """Return the cards that every job states to use in the mean over its steps, in the order of the state; NaN where it states none."""
+    return np.array([np.nan if each is None else each for each in map(attrgetter("rates.cards"), state.jobs)], dtype=np.float64)
+
+
+def _work(ledger: Ledger, tables: Tables, mean: _Floats) -> _Floats:
     if tables.n_jobs == 0:
         return np.zeros(0)
     names = [resource.name for resource in ledger.resources]
@@ -70,6 +75,7 @@ def _work(ledger: Ledger, tables: Tables) -> _Floats:
         step = float(ledger.resources[r].step)
         cards = demand[:, r] * step
         scale = total[r] * step or 1.0
+    cards = np.where(np.isnan(mean), cards, (cards + mean) / 2)
     return np.where(cards > 0, cards, np.where(asked.any(axis=1), _dominant(asked, total), _dominant(least, total)) * scale)
 
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from libra_opt.domain import Amounts, Job, Observation, Options, Pool, Rates, Stage, State, Workload, WorkloadJob, WorkloadStage
 from libra_opt.domain.frozen import FrozenMapping
 from libra_opt.domain.ledger import CARDS
+from libra_opt.forecast.mean_cards import ToldCards, mean_cards
 from libra_opt.forecast.step_done import step_done
 from libra_opt.simulation.ahead import coming
 from libra_opt.simulation.earlier import Past, past_of
@@ -50,9 +51,6 @@ _FASTER: Final = 2.0
 """A phase may go on so many times faster than it did before."""
 
 _DIGITS: Final = 6
-_PRIOR_SECONDS: Final = 300.0
-_PRIOR_SHARE: Final = 0.5
-"""Until its own work is known for this long, a job counts as one that uses half of the cards it asked for, or what others of its size used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +85,7 @@ class Observer:
         self._asked_more: dict[tuple[int, int, str], Vector] = {}
         self._waits_in = [tuple(dict.fromkeys(part.phase for step in job.steps for part in step.parts if part.waits_for_memory)) for job in self._workload.jobs]
         self._sizes = [_size(job, self._workload) for job in self._workload.jobs]
-        self._served = [0.0] * len(self._sizes)
-        self._progressed = [0.0] * len(self._sizes)
-        self._seen_work = self._seen_size = 0.0
+        self._unit_of_cards = next((resource.unit for resource in self._workload.resources if resource.name == CARDS), "")
         self._offset = 0
 
     def begin(self, seconds: float) -> None:
@@ -102,14 +98,13 @@ class Observer:
         self._offset = max(len(past) for _, past in told)
         for j, (comes, past) in enumerate(told):
             for t, each in enumerate(past):
-                self._earlier(j, self._offset + comes - len(past) + t, each, seconds)
+                self._earlier(j, self._offset + comes - len(past) + t, each)
 
     def record(self, period: int, periods: Iterable[JobPeriod]) -> None:
         """Observe one period."""
         noise = self._workload.noise
         for done in periods:
             j = done.index
-            self._count(j, done)
             self._arrive(j, self._late.pop(j, ()))
             if done.is_done:
                 continue
@@ -131,10 +126,12 @@ class Observer:
         plant, workload = self._plant, self._workload
         capacity = plant.capacity()
         pools = tuple(Pool.model_validate({**pool.model_dump(exclude={"capacity"}), "capacity": self._amounts(capacity[pool.name])}) for pool in workload.pools)
-        jobs = tuple(self._job(j, period + self._offset, seconds, options, is_true=is_true, weigh=weigh) for j in plant.arrived())
+        there, at = plant.arrived(), period + self._offset
+        cards = self._mean_cards(there, seconds)
+        jobs = tuple(self._job(j, at, seconds, options, cards.get(j), is_true=is_true, weigh=weigh) for j in there)
         return State.model_validate(
             {
-                "period": {"index": period + self._offset, "seconds": seconds},
+                "period": {"index": at, "seconds": seconds},
                 "resources": workload.resources,
                 "pools": pools,
                 "queues": workload.queues,
@@ -143,11 +140,9 @@ class Observer:
             }
         )
 
-    def _earlier(self, j: int, period: int, past: Past, seconds: float) -> None:
+    def _earlier(self, j: int, period: int, past: Past) -> None:
         """Enter one period in which the job was served in full, before it came."""
         n, place = range(len(self._names)), {"step": max(0, _FIRST_STEP + past.step), "phase": past.phase, "progress": round(past.progress, 3)}
-        if self._workload.jobs[j].earlier:
-            self._add_up(j, past.work, seconds)
         for s, (used, most) in enumerate(zip(past.used, past.most, strict=True)):
             entry = {"usage": self._amounts(used), "watermark": {self._names[r]: most[r] for r in n if most[r]}, "period": period, **place}
             self._of(j)[s].append(Observation.model_validate(entry))
@@ -159,18 +154,6 @@ class Observer:
         if j not in self._history:
             self._history[j] = [deque(maxlen=LONGEST) for _ in self._workload.jobs[j].stages]
         return self._history[j]
-
-    def _count(self, j: int, done: JobPeriod) -> None:
-        """Add up the work and the seconds of full service of one period, kills aside."""
-        if not done.kills and done.progress > 0:
-            self._add_up(j, done.work, done.progress)
-
-    def _add_up(self, j: int, work: float, seconds: float) -> None:
-        self._served[j] += work
-        self._progressed[j] += seconds
-        if self._sizes[j] > 0:
-            self._seen_work += work / self._sizes[j]
-            self._seen_size += seconds
 
     def _record_waiting(self, j: int, period: int) -> None:
         """Enter where a waiting job stands, which it knows although nothing of it is measured; only the latest such entry is kept."""
@@ -249,7 +232,7 @@ class Observer:
         done = min(1.0, max(0.0, (position - begins) / (ends - begins)))
         return _FIRST_STEP + int(cycle) * len(job.steps) + truth.step[p], truth.phase[p], round(done, 3)
 
-    def _job(self, j: int, period: int, seconds: float, options: Options, *, is_true: bool, weigh: Weigh | None) -> Job:
+    def _job(self, j: int, period: int, seconds: float, options: Options, cards: float | None, *, is_true: bool, weigh: Weigh | None) -> Job:
         job, state, now = self._workload.jobs[j], self._plant.states[j], self._plant.now
         is_running = state.holding is not None
         fields: dict[str, Any] = {
@@ -261,9 +244,8 @@ class Observer:
             "preemption_cost": job.preemption_cost,
             "submitted": job.submitted,
         }
-        rate = self._rate(j)
-        if rate is not None:
-            fields["rates"] = Rates(tokens=rate / seconds)  # in cards x periods, in which the worth of a job that states no rate is counted
+        if cards is not None:
+            fields["rates"] = Rates(cards=cards)
         if job.queue is not None:
             fields["queue"] = job.queue
         if job.deadline is not None:
@@ -294,16 +276,15 @@ class Observer:
         begins = truth.step_ends[step - 1] if step else 0.0
         return min(1.0, max(0.0, (state.position - begins) / (truth.step_ends[step] - begins)))
 
-    def _rate(self, j: int) -> float | None:
-        """Return the work per second of full service as far as it was observed, drawn towards what jobs of its size did; None for jobs on the wall clock.
+    def _mean_cards(self, there: Sequence[int], seconds: float) -> Mapping[int, float]:
+        """Return by job what cards it uses in the mean over its steps, of jobs on their own progress.
 
-        A job's worth must not follow its phase: stopping it while it checks rewards on one card costs as much as while it trains on eight.
+        A job's worth must not follow its phase alone: stopping it while it checks rewards on one card costs nearly as much as while it trains on eight.
         """
-        if self._workload.jobs[j].clock == "wall":
-            return None
-        size = self._sizes[j]
-        usual = (self._seen_work + _PRIOR_SECONDS * _PRIOR_SHARE) / (self._seen_size + _PRIOR_SECONDS)
-        return round((self._served[j] + _PRIOR_SECONDS * usual * size) / (self._progressed[j] + _PRIOR_SECONDS), _DIGITS)
+        on_progress = [j for j in there if self._workload.jobs[j].clock == "progress"]
+        told = [ToldCards(self._history.get(j, ()), self._sizes[j]) for j in on_progress]
+        found = mean_cards(told, self._unit_of_cards, seconds)
+        return {j: round(cards, _DIGITS) for j, cards in zip(on_progress, found, strict=True) if cards is not None}
 
     def _told(self, j: int, s: int, job: WorkloadJob, stage: WorkloadStage, planned: int) -> dict[str, Any]:
         history = tuple(self._history[j][s]) if j in self._history else ()

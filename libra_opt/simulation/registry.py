@@ -43,7 +43,7 @@ class PolicyKind:
 OURS: Final = Options(gap=0.01, effort=0.5, hold_periods=2, forecast=ForecastOptions(need="own_step"))
 """What ours asks for in every state of a period of `HOLD_SECONDS` / 2, unless its line below says otherwise; feedback then tunes it."""
 
-HOLD_SECONDS: Final = 120.0
+HOLD_SECONDS: Final = 60.0
 """How long a plan is expected to hold at the full price of moving, whatever the period; at rest the price is half, so twice that."""
 
 AT_REST: Final = planning(OURS, Setpoint())
@@ -76,9 +76,9 @@ def _static_best(_workload: Workload, _period_seconds: float, _seed: int) -> Pol
 
 
 def _forecasting(module: str, function: str) -> Make:
-    def make(_workload: Workload, _period_seconds: float, _seed: int) -> Policy:
+    def make(_workload: Workload, period_seconds: float, _seed: int) -> Policy:
         maker: Callable[[Options], Policy] = getattr(import_module(f"libra_opt.simulation.policies.{module}"), function)
-        return maker(AT_REST)
+        return maker(_held(AT_REST, period_seconds))
 
     return make
 

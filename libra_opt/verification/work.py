@@ -24,8 +24,14 @@ def works(reading: Reading) -> list[float]:
     """Return the work in one fully served period of every job: its rate where it states one, else what its demand counts for."""
     ledger = reading.ledger
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
-    both = zip(_stated_works(reading), _demanded_cards(reading), strict=True)
-    return [rate if rate is not None else cards or _share_in_cards(reading, j, totals) for j, (rate, cards) in enumerate(both)]
+    cards = [_counted(job.rates.cards, demanded) for job, demanded in zip(reading.state.jobs, _demanded_cards(reading), strict=True)]
+    both = zip(_stated_works(reading), cards, strict=True)
+    return [rate if rate is not None else count or _share_in_cards(reading, j, totals) for j, (rate, count) in enumerate(both)]
+
+
+def _counted(mean: float | None, demanded: float) -> float:
+    """Return the cards that count: half of those of the mean over its steps where the job states them, half of its present demand."""
+    return demanded if mean is None else (mean + demanded) / 2
 
 
 def _stated_works(reading: Reading) -> list[float | None]:

@@ -128,6 +128,20 @@ def test_job_in_the_middle_of_a_step_counts_for_more_while_another_waits(tmp_pat
     assert weight_of_a(loop.turn()) == weight
 
 
+def test_job_that_states_no_rate_is_told_what_it_uses_in_the_mean_over_its_steps(tmp_path):
+    path = put(tmp_path)
+    told = [{"usage": {"gpu": used}, "period": t, "step": t // 2, "phase": phase} for t, (phase, used) in enumerate([("tail", 1), ("train", 7)] * 40)]
+    change(path, "a", history=told, demand=None)
+    change(path, "b", rates={"tokens": 5})
+    rates = {job.id: job.rates for job in controller(path).turn().rounds[0].state.jobs}
+    assert rates["a"].cards == pytest.approx(4, rel=0.02)
+    assert (rates["b"].cards, rates["b"].tokens) == (None, 5)
+    steps = {job.id: job.rates for job in controller(path, '[options]\nthroughput = "steps"').turn().rounds[0].state.jobs}
+    assert steps["b"].cards == pytest.approx(1.1, rel=0.1)  # it asks for two, of which others use a little more than half
+    jobs = {job.id: job.rates for job in controller(path, '[options]\nthroughput = "jobs"').turn().rounds[0].state.jobs}
+    assert jobs["a"].cards is jobs["b"].cards is None
+
+
 def test_refused_job_is_left_as_it_is_and_its_room_goes_to_others_in_the_same_period(tmp_path):
     path, clock = put(tmp_path), Clock()
     scheduler = Stubborn(path, {"a"})

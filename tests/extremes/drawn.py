@@ -142,7 +142,7 @@ def _job(draw: Draw, name: str, resources: list[Document], pools: list[str], que
         min_runtime_seconds=_number(0, 1e15),
         running_seconds=_number(0, 1e15),
         preemption_cost=st.fixed_dictionaries({}, optional={"evict_seconds": _SECONDS, "resize_seconds": _SECONDS, "migrate_seconds": _SECONDS}),
-        rates=st.fixed_dictionaries({}, optional={"tokens": _number(0, 1e15, 1e-30), "steps": _number(0, 1e15)}),
+        rates=st.fixed_dictionaries({}, optional={"tokens": _number(0, 1e15, 1e-30), "steps": _number(0, 1e15), "cards": _number(0, 1e15, 1e-30)}),
         remaining_work=_number(0, 1e15, 1e-30),
     )
     job |= {"submitted": draw(_number(-1e15, 1e15)), "deadline": draw(_number(-1e15, 1e15)), "remaining": draw(_number(0, 1e15, 60))}

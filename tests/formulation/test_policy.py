@@ -62,6 +62,12 @@ def test_stated_rates_take_the_place_of_cards(throughput: str, work: list[float]
     assert worths(*jobs, options={"throughput": throughput}, period={"seconds": 60}) == work
 
 
+def test_where_no_rate_is_stated_the_mean_over_the_steps_is_half_of_the_worth() -> None:
+    demanding = {"demand": {"gpu": 4}}
+    jobs = [{**demanding, "rates": rates} for rates in ({"cards": 3}, {"cards": 0}, {"cards": 3, "tokens": 5})]
+    assert worths(*jobs, {"demand": {"cpu": 1}, "rates": {"cards": 3}}, period={"seconds": 60}) == [3.5, 2, 300, 1.5]
+
+
 def test_worth_agrees_with_the_oracle() -> None:
     n_worths = 0
     for seed in SEEDS:

@@ -227,9 +227,11 @@ def _worth(state: State, ledger: Ledger, j: int) -> Fraction:
     cards, _ = _names(ledger)
     stages = ledger.stage_of[j]
     step = ledger.resources[cards].step if cards >= 0 else Fraction(1)
-    own_cards = sum(ledger.wish(s)[cards] for s in stages) if cards >= 0 else 0
+    own_cards = sum(ledger.wish(s)[cards] for s in stages) * step if cards >= 0 else Fraction(0)
+    if job.rates.cards is not None:
+        own_cards = own_cards / 2 + exact(job.rates.cards) / 2
     if own_cards:
-        return scale * own_cards * step
+        return scale * own_cards
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
     demands_something = any(any(ledger.wish(s)) or any(ledger.need[s]) for s in stages)
     share = Fraction(0)

@@ -229,13 +229,13 @@ def test_an_engine_tells_how_many_requests_wait():
     assert (entry.requests_running, entry.requests_waiting) == (100, 300)  # a quarter of what it could use
 
 
-def test_worth_is_counted_in_cards_x_periods_whether_a_rate_is_told_or_not():
+def test_jobs_on_their_own_progress_are_told_with_the_cards_they_use_in_the_mean():
     steady = step(part(6000, gpu=4))
     jobs = [job(steady, stages=[{"request": {"gpu": 4}}]), job(steady, name="b", clock="wall", repeats=True, work=1e6, stages=[{"request": {"gpu": 4}}])]
     found = states(workload(*jobs, horizon_seconds=1800), Scripted({0: held(gpu=4), 1: held(gpu=4)}))
     told, untold = found[-1].jobs
-    assert untold.rates.tokens is None
-    assert told.rates.tokens * 60 == pytest.approx(4, rel=0.1)
+    assert untold.rates.cards is None
+    assert told.rates.cards == pytest.approx(4, rel=0.1)
 
 
 @st.composite

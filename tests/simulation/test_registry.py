@@ -14,12 +14,14 @@ def test_policy_is_made_anew_and_called_as_it_is_known(name):
     assert first is not second
 
 
-def test_every_baseline_that_forecasts_forecasts_as_ours_does_at_rest():
+@pytest.mark.parametrize(("seconds", "hold_periods"), [(30.0, 4), (60.0, 2), (15.0, 8)])
+def test_every_baseline_that_forecasts_forecasts_as_ours_does_at_rest(seconds, hold_periods):
     workload = make("four_jobs", 1)
-    made = [make_policy(name, workload, 60.0, 1) for name in POLICIES]
+    made = [make_policy(name, workload, seconds, 1) for name in POLICIES]
     forecasting = [policy for policy in made if isinstance(policy, Forecasting)]
     assert len(forecasting) == 4
-    assert {policy.options for policy in forecasting} == {AT_REST} == {make_policy("libra_no_feedback", workload, 60.0, 1).options}
+    at_rest = AT_REST.replace({"hold_periods": hold_periods})
+    assert {policy.options for policy in forecasting} == {at_rest} == {make_policy("libra_no_feedback", workload, seconds, 1).options}
 
 
 def test_feedback_begins_at_the_period_of_the_run():
