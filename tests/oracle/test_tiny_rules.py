@@ -268,6 +268,14 @@ CASES = {
         cluster({"gpu": 2}, jobs=[job("x", {"gpu": 4}, rates={"tokens": 3}, priority=1)]),
         (0, 0, 0, 10 * 3 * 60 / 2),
     ),
+    "the cards of the mean over its steps are half of the work": (
+        cluster({"gpu": 4}, jobs=[job("x", {"gpu": 4}, min_quota={"gpu": 4}, rates={"cards": 1}), job("y", {"gpu": 2}, rates={"cards": 5})]),
+        (0, 0, 0, (2 + 5) / 2),
+    ),
+    "the cards of the mean count where a rate of another meaning is stated": (
+        cluster({"gpu": 4}, jobs=[job("x", {"gpu": 4}, rates={"cards": 2, "tokens": 9})], options={"throughput": "steps"}),
+        (0, 0, 0, (4 + 2) / 2),
+    ),
     "no jobs": (cluster({"gpu": 2}, jobs=[]), (0, 0, 0, 0)),
     "no cluster": (read_state(json.dumps({"jobs": [job("x", {"gpu": 4})]})), (0, 0, 0, 0)),
 }
