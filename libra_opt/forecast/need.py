@@ -74,7 +74,7 @@ def cover(
     like: Recurrence | None = None,
     stay: Staying | None = None,
 ) -> Cover:
-    """Return the needs that cover the next period.
+    """Return the needs that cover the next period, without the memory of phases that a stage waits for (see `until_it_waits`).
 
     The quantile is the order statistic of rank ``ceil(coverage * (n + 1))`` among `n` known values, which the next of exchangeable values exceeds in at
     most ``1 - coverage`` of cases (Vovk, Gammerman, Shafer, *Algorithmic Learning in a Random World*, 2005); with too few values for that it is their
@@ -87,7 +87,7 @@ def cover(
     coverage
         In (0, 1).
     margin
-        Share added where the history is not constant, from 0 to 4.
+        Share added where the history is not constant, from 0 to 4; all of it, as one period that is left of it tells nothing of how measurements err.
     like
         The past periods that are like the next, of each stage. Where a resource was measured in those of `LEAST_STEPS` earlier steps, the most of them and
         of the last measurement is covered, in place of the quantile and the latest watermark.
@@ -95,7 +95,8 @@ def cover(
         Which stages stay in their phase: there what was measured in it lately and what it grew by is covered, in place of all that.
     """
     memory = ~observations.compressible
-    quanta = np.ascontiguousarray(observations.quanta[:, :, memory].transpose(0, 2, 1))
+    counting = until_it_waits(observations)
+    quanta = np.ascontiguousarray(counting.quanta[:, :, memory].transpose(0, 2, 1))
     n_stages, n_memory, n_periods = quanta.shape
     rows, most = quanta.reshape(-1, n_periods), ceiling[:, memory].reshape(-1)
     ascending = np.sort(rows, axis=1)  # what is unknown comes first, as it is negative
@@ -103,14 +104,15 @@ def cover(
     n_known = np.count_nonzero(counted, axis=1)
     highest = _pick(ascending, np.maximum(n_periods - n_known + _rank(n_known, coverage) - 1, 0))
     lowest = _pick(ascending, np.minimum(n_periods - n_known, n_periods - 1))
-    covered = np.maximum(np.maximum(highest, observations.last()[:, memory].reshape(-1)), rows[:, -RECENT:].max(axis=1))
+    covered = np.maximum(np.maximum(highest, counting.last()[:, memory].reshape(-1)), rows[:, -RECENT:].max(axis=1))
     if like is not None:
         counted, n_steps = _counted(counted, like)
         covered = np.where(n_steps > 0, np.where(counted, rows, UNKNOWN).max(axis=1), covered)
     if stay is not None:
         grown = _grown(rows, stay)
         covered = np.where(grown >= 0, grown, covered)
-    more = np.where(ascending[:, -1] != lowest, _margin(covered, margin), 0)
+    varies = ascending[:, -1] != lowest if counting is observations else _varies(observations, memory)
+    more = np.where(varies, _margin(covered, margin), 0)
     short = covered > most
     risk = np.where(short, (np.count_nonzero(counted & (rows > most[:, None]), axis=1) + 1) / (np.count_nonzero(counted, axis=1) + 1), 0)
     steps = None if like is None else np.zeros(ceiling.shape, np.int64)
@@ -119,6 +121,13 @@ def cover(
         if whole is not None:
             whole[:, memory] = part.reshape(n_stages, n_memory)
     return answer
+
+
+def _varies(observations: Observations, memory: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which histories of memory are not constant, shape ``(n_stages * n_memory,)``."""
+    quanta = observations.quanta[:, :, memory]
+    lowest = np.where(quanta == UNKNOWN, np.iinfo(np.int64).max, quanta).min(axis=1)
+    return np.asarray(quanta.max(axis=1) > lowest).reshape(-1)
 
 
 def untold(observations: Observations) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from libra_opt.forecast.demand import demand_of
 from libra_opt.forecast.describe import describe_block
 from libra_opt.forecast.last_value import LastValue
 from libra_opt.forecast.method import Method, Outlook
-from libra_opt.forecast.need import STATED, Cover, cover, until_it_waits, untold
+from libra_opt.forecast.need import STATED, Cover, cover, untold
 from libra_opt.forecast.observations import Observations, observe
 from libra_opt.forecast.outlook import Quantiles
 from libra_opt.forecast.recurrence import Recurrence, recurrence
@@ -71,7 +71,7 @@ def _block(
     outlook = method.predict(observations, demand)
     like = _like_next(observations, options.horizon) if options.need == "own_step" else None
     stay = staying(observations.signals, len(rows), options.horizon) if options.need == "own_step" else None
-    covered = cover(until_it_waits(observations), ceiling, options.coverage, options.margin, like, stay)
+    covered = cover(observations, ceiling, options.coverage, options.margin, like, stay)
     covered = _with_stated(_with_held(covered, untold(observations), np.minimum(_held(ledger, rows), ceiling)), rows, ledger, stages)
     demands: list[list[int]] = np.minimum(outlook.demand, _writable(ledger)).tolist()
     factors: list[list[float]] = outlook.intensity.tolist()

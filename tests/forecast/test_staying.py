@@ -186,6 +186,13 @@ def test_a_job_of_which_news_is_late_may_stand_in_the_phase_that_it_waits_for():
     assert planned(len(numbered) + 1) == 120
 
 
+@pytest.mark.parametrize(("trained", "need"), [((120, 118, 121), 117), ((90, 90, 90), 90)])
+def test_one_period_that_is_left_beside_a_phase_that_waits_is_no_constant_history(trained, need):
+    history = [*(entries("train", 0, [8.0], mem=mem)[0] for mem in trained), *entries("rollout", 0, [8.0], mem=90, length=20)]
+    told = forecast(State.model_validate({"jobs": [{"id": "a", "history": history, **GATED}], "options": {"forecast": {"need": "own_step", "margin": 0.3}}}))
+    assert told.stages[0][1].need[MEM] == need
+
+
 def test_a_history_of_nothing_but_a_phase_that_waits_is_not_forgotten():
     assert needed([*entries("train", 0, TRAIN, mem=120), {"usage": {}, "step": 0, "phase": "rollout", "progress": 0.2}], **GATED) == 120
 
