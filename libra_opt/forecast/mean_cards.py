@@ -19,6 +19,9 @@ _PRIOR_SECONDS: Final = 300.0
 _PRIOR_SHARE: Final = 0.5
 """Until its own work is known for this long, a job counts as one that uses half of the cards it asks for, or what the others use of theirs."""
 
+_MOST: Final = 1e15
+"""The most a state may say."""
+
 _SLOWEST: Final = 0.05
 """A period counts as at least this much of one at full service, however little was used."""
 
@@ -68,7 +71,8 @@ def mean_cards(jobs: Sequence[ToldCards], unit: str, period_seconds: float) -> l
     prior = _PRIOR_SECONDS / period_seconds
     usual = (sum(one.work / one.asked for one in known) + prior * _PRIOR_SHARE) / (sum(one.served for one in known) + prior)
     does = [one.asked > 0 and (others_do if one.goes_by_steps is None else one.goes_by_steps) for one in seen]
-    return [(one.work + prior * usual * one.asked) / (one.served + prior) if is_told else None for one, is_told in zip(seen, does, strict=True)]
+    means = [min(_MOST, (one.work + prior * usual * one.asked) / (one.served + prior)) for one in seen]
+    return [mean if is_told else None for mean, is_told in zip(means, does, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +93,12 @@ def _seen(job: ToldCards, unit: str) -> _Seen:
     for history in job.histories:
         for period, entry in zip(period_numbers(history), history, strict=True):
             is_measured = is_measured or bool(entry.usage if isinstance(entry, Observation) else entry)
-            if isinstance(entry, Observation) and entry.step is not None and entry.usage:
-                cards = _number(entry.usage.get(CARDS), unit)
+            told = entry.usage.get(CARDS) if isinstance(entry, Observation) and entry.step is not None else None
+            if isinstance(entry, Observation) and told is not None:
+                cards = _number(told, unit)
                 used[period] += cards
                 phase[period] = entry.phase
-                if entry.allocation is not None and cards > 0 and cards >= _ROOM * _number(entry.allocation.get(CARDS), unit):
+                if entry.allocation is not None and cards > 0 and cards >= _ROOM * _number(entry.allocation.get(CARDS, 0), unit):
                     held_back.add(period)
     full = _full(used, phase, held_back)
     served = sum(max(_SLOWEST, min(1.0, cards / full[phase[period]])) if period in held_back else 1.0 for period, cards in used.items())
@@ -111,7 +116,5 @@ def _full(used: dict[int, float], phase: dict[int, str | None], held_back: Itera
     return {each: sum(free[each]) / len(free[each]) if any(free[each]) else most[each] for each in most}
 
 
-def _number(amount: WrittenAmount | None, unit: str) -> float:
-    if isinstance(amount, str):
-        return float(parse(amount, unit))
-    return 0.0 if amount is None else float(amount)
+def _number(amount: WrittenAmount, unit: str) -> float:
+    return float(parse(amount, unit)) if isinstance(amount, str) else float(amount)

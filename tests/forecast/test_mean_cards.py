@@ -93,6 +93,15 @@ def test_job_that_asks_for_no_cards_and_used_none_has_none():
     assert mean_cards([ToldCards([[]]), ToldCards([[entry(0, "score", 0.0)]])], "", 30.0) == [None, None]
 
 
+def test_period_in_which_cards_were_not_measured_tells_nothing_of_them():
+    untold = [Observation.model_validate({"usage": {"cpu": 3, "gpu": None}, "period": 1000 + t, "step": 99, "phase": "tail"}) for t in range(50)]
+    assert alone([*at_full_service(20), *untold]) == alone(at_full_service(20))
+
+
+def test_it_is_never_more_than_a_state_may_say():
+    assert alone([entry(0, "train", 4e18)], asked=4e18) == 1e15
+
+
 def test_there_may_be_no_jobs():
     assert mean_cards([], "", 30.0) == []
 
