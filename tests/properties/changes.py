@@ -92,6 +92,8 @@ def scaled(document: Document, factors: Mapping[str, Fraction]) -> Document:
             pool["card_mem"] = float(Fraction(pool["card_mem"]) * factors["gpu_mem"] / factors["gpu"])
     for queue in result["queues"]:
         _apply(queue, ("nominal_quota", "borrowing_limit", "lending_limit"), amounts)
+    for job in result["jobs"]:
+        _apply(job.get("rates", {}), ("cards",), lambda cards: float(Fraction(cards) * factors.get("gpu", 1)))
     for stage in stages_in(result):
         if isinstance(stage.get("unit"), int):
             stage["unit"] = {"gpu": stage["unit"]}
