@@ -69,8 +69,8 @@ class Rates(Value):
     steps, trajectories, tokens
         Progress in that meaning of throughput.
     cards
-        Cards that it uses at full service, in the mean over its steps. A job that states none of the others in the meaning that is asked for is worth half of
-        these and half of the cards of its present demand: its worth must not follow its phase alone.
+        Work in cards x seconds, that is the cards it uses at full service, in the mean over its steps. A job that states none of the others in the meaning
+        that is asked for is worth half of these and half of the cards of its present demand: its worth must not follow its phase alone.
     """
 
     steps: NonNegative | None = None

@@ -17,7 +17,7 @@ from libra_opt.forecast.observations import Observations, Signals
 from libra_opt.forecast.phases import phases_of
 from libra_opt.forecast.waiting import would_use
 
-__all__ = ["MOST_FACTOR", "PROBE", "Demand", "demand_of"]
+__all__ = ["MOST_FACTOR", "PROBE", "ROOM", "Demand", "demand_of"]
 
 PROBE: Final = 1.5
 """What usage at the allocation is multiplied by where nothing tells how much more was asked."""
@@ -34,7 +34,7 @@ _LOOK_BACK_IN_STEPS: Final = 128
 _LONG_RUN: Final = 3
 """A stage that had no room for so many periods in a row is probed upward although it once used no more when it had; the longer the more often that was seen."""
 
-_ROOM: Final = 0.85
+ROOM: Final = 0.85
 """Who used less than this share of its allocation had room. Between it and the limit an error of measurement looks like room, so it tells neither."""
 
 _ESTIMATED: Final = 128
@@ -92,7 +92,7 @@ def _uncensored(
     """Return the demand, and that of the newest known period where it is above the usage and its phase goes on, else 0."""
     held = signals.held.transpose(0, 2, 1)
     censored = (held > 0) & (usage >= _AT_LIMIT * held)
-    has_room = (usage < _ROOM * held) | (held < 0)
+    has_room = (usage < ROOM * held) | (held < 0)
     estimate = _estimated(usage, censored, has_room, _signalled(signals, usage, held, censored, per_thread), signals.phase)
     most = np.minimum(most[:, :, None], MOST_FACTOR * usage)
     estimate = np.where(np.isnan(estimate), np.nan, np.fmax(usage, np.minimum(estimate, most)))

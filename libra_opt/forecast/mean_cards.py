@@ -9,11 +9,9 @@ from libra_opt.domain import Observation
 from libra_opt.domain.ledger import CARDS
 from libra_opt.domain.observation import Sample, period_numbers
 from libra_opt.domain.quantity import WrittenAmount, parse
+from libra_opt.forecast.demand import ROOM
 
 __all__ = ["ToldCards", "mean_cards"]
-
-_ROOM: Final = 0.85
-"""Who used less than this share of what it held was not held back (as in `libra_opt.forecast.demand`)."""
 
 _PRIOR_SECONDS: Final = 300.0
 _PRIOR_SHARE: Final = 0.5
@@ -98,7 +96,7 @@ def _seen(job: ToldCards, unit: str) -> _Seen:
                 cards = _number(told, unit)
                 used[period] += cards
                 phase[period] = entry.phase
-                if entry.allocation is not None and cards > 0 and cards >= _ROOM * _number(entry.allocation.get(CARDS, 0), unit):
+                if entry.allocation is not None and cards > 0 and cards >= ROOM * _number(entry.allocation.get(CARDS, 0), unit):
                     held_back.add(period)
     full = _full(used, phase, held_back)
     served = sum(max(_SLOWEST, min(1.0, cards / full[phase[period]])) if period in held_back else 1.0 for period, cards in used.items())

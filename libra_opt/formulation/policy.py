@@ -18,7 +18,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 def weighted_throughput(state: State, ledger: Ledger, tables: Tables) -> _Floats:
-    """Return weight x priority_base^priority x (rate or work) per job.
+    """Return weight x priority_base^priority x what a fully served period counts for, per job: its work, or half of it where `rates.cards` is the other half.
 
     Parameters
     ----------
@@ -37,12 +37,17 @@ def weighted_throughput(state: State, ledger: Ledger, tables: Tables) -> _Floats
     options, order = state.options, tables.job_order
     weight = np.array([job.weight for job in state.jobs], dtype=np.float64)[order]
     priority = np.array([job.priority for job in state.jobs], dtype=np.float64)[order]
-    return np.asarray(weight * options.priority_base**priority * work(state, ledger, tables))
+    return np.asarray(weight * options.priority_base**priority * _counted(state, ledger, tables, _mean_cards(state)[order]))
 
 
 def work(state: State, ledger: Ledger, tables: Tables) -> _Floats:
     """Return the work in one fully served period of every job, its rate or what its demand counts for, in canonical order, shape ``(n_jobs,)``."""
-    rate, mean = _rates(state)[tables.job_order], _mean_cards(state)[tables.job_order]
+    return _counted(state, ledger, tables, np.full(tables.n_jobs, np.nan))
+
+
+def _counted(state: State, ledger: Ledger, tables: Tables, mean: _Floats) -> _Floats:
+    """Return the same, with half of the cards of a demand and half of the cards of the mean where these are known, shape ``(n_jobs,)``, NaN where not."""
+    rate = _rates(state)[tables.job_order]
     return np.where(np.isnan(rate), _work(ledger, tables, mean), rate)
 
 

@@ -17,19 +17,24 @@ def importances(reading: Reading) -> list[float]:
 
 def worths(reading: Reading) -> list[float]:
     """Return the worth `a` of one fully served period of every job, as the policy `weighted_throughput` has it."""
-    return [weight * work for weight, work in zip(importances(reading), works(reading), strict=True)]
+    cards = [_with_mean(job.rates.cards, demanded) for job, demanded in zip(reading.state.jobs, _demanded_cards(reading), strict=True)]
+    return [weight * work for weight, work in zip(importances(reading), _counted(reading, cards), strict=True)]
 
 
 def works(reading: Reading) -> list[float]:
     """Return the work in one fully served period of every job: its rate where it states one, else what its demand counts for."""
+    return _counted(reading, _demanded_cards(reading))
+
+
+def _counted(reading: Reading, cards: Sequence[float]) -> list[float]:
+    """Return the rate of every job, where it states none its cards, where these are none its share of the cluster."""
     ledger = reading.ledger
     totals = [sum(row[r] for row in ledger.capacity) for r in range(ledger.n_resources)]
-    cards = [_counted(job.rates.cards, demanded) for job, demanded in zip(reading.state.jobs, _demanded_cards(reading), strict=True)]
     both = zip(_stated_works(reading), cards, strict=True)
     return [rate if rate is not None else count or _share_in_cards(reading, j, totals) for j, (rate, count) in enumerate(both)]
 
 
-def _counted(mean: float | None, demanded: float) -> float:
+def _with_mean(mean: float | None, demanded: float) -> float:
     """Return the cards that count: half of those of the mean over its steps where the job states them, half of its present demand."""
     return demanded if mean is None else (mean + demanded) / 2
 

@@ -85,6 +85,14 @@ def test_what_can_only_be_done_now_is_done_now() -> None:
     assert [job.id for job in ahead.ahead[0].jobs] == ["later"]
 
 
+def test_what_is_left_of_a_job_is_counted_by_what_it_does_and_not_by_the_mean_over_its_steps() -> None:
+    done_in_one = _job("done in one", 0, [6, 6], remaining_work=6, rates={"cards": 0})
+    after = _job("after", 0, [6, 6], weight=0.3)
+    plan = allocate(State.model_validate(_document([done_in_one, after], 2, cards=6)))
+    assert {job.id: job.service for job in plan.jobs} == {"after": 0, "done in one": 1}
+    assert [job.id for job in plan.ahead[0].jobs] == ["after"]
+
+
 def test_a_plan_held_over_the_mean_demand_is_worse() -> None:
     jobs = [_job("a", 1, [6, 2], allocation=_holding(6)), _job("b", 1, [2, 6], allocation=_holding(2))]
     ahead = allocate(State.model_validate(_document(jobs, 2)))

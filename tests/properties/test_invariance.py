@@ -9,6 +9,7 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -138,6 +139,16 @@ def test_names_do_not_matter(state: State, key: str, dice) -> None:
     new = dice.sample(["\u00e9", "e\u0301", "z", "Z", "10", "9", "a b", "job.with.dots", "j1", "p0", "q0", "\U0001f40d", "x" * 253], len(old))
     plan = allocate(state)
     assert may_answer_the_same(allocate(enter(renamed(document, key, dict(zip(old, new, strict=True))))), plan)
+
+
+@pytest.mark.parametrize("factor", [2, Fraction(1, 4)])
+def test_cards_of_the_mean_are_counted_in_the_unit_of_cards(factor) -> None:
+    jobs = [{"id": f"j{cards}", "demand": {"gpu": 4}, "min_quota": {"gpu": 4}, "rates": {"cards": cards}} for cards in (1, 3, 8)]
+    resources, pools = [{"name": "gpu", "quantum": 1}], [{"name": "p", "capacity": {"gpu": 8}}]
+    document = {"format": "libra-opt/state/1", "resources": resources, "pools": pools, "queues": [], "jobs": jobs}
+    state, other = enter(document), enter(scaled(document, {"gpu": Fraction(factor)}))
+    assert tiers(allocate(state))[3] == -(4 + 3 + 4 + 8) / 2
+    assert tiers(allocate(other))[3] == pytest.approx(float(factor) * tiers(allocate(state))[3])
 
 
 FACTORS = st.sampled_from((Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4), Fraction(1024)))
