@@ -138,6 +138,9 @@ def test_job_that_states_no_rate_is_told_what_it_uses_in_the_mean_over_its_steps
     assert (rates["b"].cards, rates["b"].tokens) == (None, 5)
     steps = {job.id: job.rates for job in controller(path, '[options]\nthroughput = "steps"').turn().rounds[0].state.jobs}
     assert steps["b"].cards == pytest.approx(1.1, rel=0.1)  # it asks for two, of which others use a little more than half
+    change(path, "a", rates={"cards": 7})
+    assert {job.id: job.rates.cards for job in controller(path).turn().rounds[0].state.jobs} == {"a": 7, "b": None}
+    change(path, "a", rates={})
     jobs = {job.id: job.rates for job in controller(path, '[options]\nthroughput = "jobs"').turn().rounds[0].state.jobs}
     assert jobs["a"].cards is jobs["b"].cards is None
 

@@ -98,6 +98,21 @@ def test_period_in_which_cards_were_not_measured_tells_nothing_of_them():
     assert alone([*at_full_service(20), *untold]) == alone(at_full_service(20))
 
 
+def test_phase_in_which_nothing_is_used_or_held_takes_its_time():
+    idle = [entry(1000 + t, "score", 0.0, held=0.0, step=99) for t in range(160)]
+    assert alone([*at_full_service(20), *idle]) == pytest.approx(2, rel=0.02)
+
+
+def test_job_that_used_nothing_when_it_had_room_was_at_full_service_when_it_used_the_most():
+    waiting, busy = [entry(t, "score", 0.0, held=4.0) for t in range(100)], [entry(100 + t, "score", 4.0, held=4.0) for t in range(100)]
+    assert alone([*waiting, *busy]) == pytest.approx(2, rel=0.02)
+
+
+def test_period_in_which_next_to_nothing_was_had_counts_as_a_twentieth():
+    starved = [entry(1000 + t, "train", 1e-6, held=1e-6, step=99) for t in range(200)]
+    assert alone([*at_full_service(20, held=10), *starved]) == pytest.approx(4 * 160 / (160 + 200 / 20), rel=0.02)
+
+
 def test_it_is_never_more_than_a_state_may_say():
     assert alone([entry(0, "train", 4e18)], asked=4e18) == 1e15
 

@@ -193,6 +193,12 @@ def test_one_period_that_is_left_beside_a_phase_that_waits_is_no_constant_histor
     assert told.stages[0][1].need[MEM] == need
 
 
+def test_what_was_measured_last_does_not_count_where_that_was_a_phase_that_waits():
+    begun = {"usage": {}, "step": 1, "phase": "rollout", "progress": 0.2}
+    assert needed([*run(1), begun], "whole_history") == 120
+    assert needed([*run(1), begun], "whole_history", **GATED) == 50
+
+
 def test_a_history_of_nothing_but_a_phase_that_waits_is_not_forgotten():
     assert needed([*entries("train", 0, TRAIN, mem=120), {"usage": {}, "step": 0, "phase": "rollout", "progress": 0.2}], **GATED) == 120
 
