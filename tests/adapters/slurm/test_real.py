@@ -120,6 +120,7 @@ def test_waiting_job_is_held_started_smaller_and_released(slurm, loop):
     controller = loop(f"{TEXT}\n[jobs.whole-w]\nweight = 0.1\n")
     assert (f"scontrol update JobId={whole} Priority=0 AdminComment=libra:held", "done") in texts(controller.turn())
     assert "JobHeldAdmin" in slurm.run("squeue", "-h", "-j", whole, "-o", "%r").stdout
+    slurm.until(lambda: slurm.running(elastic) == 16, "sixteen tasks, as the job that waits asks for less than they are worth")
     slurm.want(elastic, 14)
     controller = loop(f"{TEXT}\n[jobs.elastic-b]\nweight = 10\n[jobs.whole-w]\nmin_quota = {{gpu = 2}}\n")
     controller.turn()
