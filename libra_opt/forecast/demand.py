@@ -4,7 +4,7 @@ Usage is censored by the allocation: where a stage ran at it, demand was at leas
 that waited beside those that ran and from the CPU queue; from the tool calls and what one cost in free periods; from free periods in which more was used
 (mass of censored values goes to the free ones above them: Efron, *The Two Sample Problem with Censored Data*, 1967; Buckley and James, *Linear Regression with
 Censored Data*, 1979); and where nothing is known, by a probe upward, so that no stage stays small because it was small. Where it held nothing at all, demand
-is what it used at that place when it ran.
+is what it used at that place when it ran. The scarcest resource holds back the use of all, so beside it the room of the others tells nothing.
 """
 
 from dataclasses import dataclass
@@ -92,12 +92,23 @@ def _uncensored(
     """Return the demand, and that of the newest known period where it is above the usage and its phase goes on, else 0."""
     held = signals.held.transpose(0, 2, 1)
     censored = (held > 0) & (usage >= _AT_LIMIT * held)
-    has_room = (usage < ROOM * held) | (held < 0)
-    estimate = _estimated(usage, censored, has_room, _signalled(signals, usage, held, censored, per_thread), signals.phase)
+    can_grow = censored & (held < most[:, :, None])
+    has_room = ((usage < ROOM * held) | (held < 0)) & ~can_grow.any(axis=1, keepdims=True)
     most = np.minimum(most[:, :, None], MOST_FACTOR * usage)
-    estimate = np.where(np.isnan(estimate), np.nan, np.fmax(usage, np.minimum(estimate, most)))
+    estimate = np.minimum(_estimated(usage, censored, has_room, _signalled(signals, usage, held, censored, per_thread), signals.phase), most)
+    estimate = np.where(np.isnan(estimate), np.nan, np.fmax(usage, np.minimum(np.fmax(estimate, usage * _held_back(usage, can_grow, estimate)), most)))
     goes_on = ~((signals.progress >= 1) & (signals.phase.max(axis=1, keepdims=True) != signals.phase.min(axis=1, keepdims=True)))
     return estimate, _newest(np.where((estimate > usage) & goes_on[:, None, :], estimate, 0), ~np.isnan(usage))
+
+
+def _held_back(usage: NDArray[np.float64], censored: NDArray[np.bool_], estimate: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many times as much a stage could have used of everything, by what it ran at its allocation of, shape ``(n_stages, 1, n_periods)``; at least 1.
+
+    The scarcest resource holds back the use of all (R5): cores that are half idle beside cards that are all in use are no sign that so many cores will do.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.where(censored & (usage > 0), estimate / usage, 1.0)
+    return np.asarray(np.fmax(1.0, np.nan_to_num(factor, nan=1.0).max(axis=1, keepdims=True)))
 
 
 def _signalled(

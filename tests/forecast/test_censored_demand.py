@@ -65,6 +65,35 @@ def test_a_stage_that_was_free_in_a_calm_phase_is_not_held_there(is_described):
     assert np.median(late) >= 12
 
 
+def play_two(cards: float, cores: float, held: tuple[float, float], n_before: int, n_after: int) -> list[tuple[float, float]]:
+    """Hold a stage that uses cards and cores in proportion at some of both, then let it have what is forecast of both: what it got."""
+
+    def entry(allocation: tuple[float, float]) -> Observed:
+        served = min(1.0, allocation[0] / cards, allocation[1] / cores)
+        return {"usage": {"gpu": cards * served, "cpu": cores * served}, "allocation": dict(zip(("gpu", "cpu"), allocation, strict=True))}
+
+    history = [entry(held)] * n_before
+    got = []
+    for _ in range(n_after):
+        gpu, cpu = forecast_one(history).demand[:2]
+        got.append((min(gpu / 10, QUOTA), min(cpu / 10, QUOTA)))
+        history.append(entry(got[-1]))
+    return got
+
+
+@pytest.mark.parametrize("held", [(2.0, 32.0), (8.0, 8.0), (2.0, 8.0)])
+@pytest.mark.parametrize("n_before", [1, 20, 60])
+def test_one_that_is_short_of_one_resource_grows_in_all(held, n_before):
+    got = play_two(8.0, 32.0, held, n_before, 16)
+    assert min(gpu for gpu, _ in got[6:]) >= 6
+    assert min(cpu for _, cpu in got[6:]) >= 24
+
+
+def test_one_that_has_all_the_cores_it_may_have_needs_no_more_cards_than_it_used_with_room():
+    history = [{"usage": {"gpu": 1.0, "cpu": QUOTA}, "allocation": {"gpu": 4.0, "cpu": QUOTA}}] * 20
+    assert forecast_one(history).demand[0] == 10
+
+
 def test_growing_demand_is_followed():
     allocations = play(lambda t: 8 * 1.05**t, 8.0, 10, 25)
     assert allocations[-1] >= 0.75 * min(8 * 1.05**34, QUOTA)
