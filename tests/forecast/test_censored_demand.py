@@ -89,9 +89,24 @@ def test_one_that_is_short_of_one_resource_grows_in_all(held, n_before):
     assert min(cpu for _, cpu in got[6:]) >= 24
 
 
-def test_one_that_has_all_the_cores_it_may_have_needs_no_more_cards_than_it_used_with_room():
-    history = [{"usage": {"gpu": 1.0, "cpu": QUOTA}, "allocation": {"gpu": 4.0, "cpu": QUOTA}}] * 20
+def both(gpu: tuple[float, float], cpu: tuple[float, float]) -> Observed:
+    """Return an entry: what was used and what was held of each."""
+    return {"usage": {"gpu": gpu[0], "cpu": cpu[0]}, "allocation": {"gpu": gpu[1], "cpu": cpu[1]}}
+
+
+def test_room_beside_all_the_cores_it_may_have_tells_what_cards_it_needs():
+    history = [both((1.0, 4.0), (QUOTA, QUOTA))] * 20 + [both((1.0, 1.0), (QUOTA, QUOTA))] * 3
     assert forecast_one(history).demand[0] == 10
+
+
+def test_room_beside_too_few_cores_tells_nothing_of_the_cards():
+    history = [both((2.0, 3.0), (8.0, 8.0))] * 20 + [both((2.0, 2.0), (8.0, 16.0))] * 3
+    assert forecast_one(history).demand[0] == 20 * PROBE
+
+
+def test_one_that_may_have_a_little_more_of_one_resource_could_use_a_little_more_of_the_others():
+    history = [{"usage": {"gpu": 1.0, "cpu": 60.0}, "allocation": {"gpu": 4.0, "cpu": 60.0}}] * 20
+    assert forecast_one(history).demand[:2] == (11, 640)
 
 
 def test_growing_demand_is_followed():
