@@ -101,13 +101,13 @@ def _uncensored(
     return estimate, _newest(np.where((estimate > usage) & goes_on[:, None, :], estimate, 0), ~np.isnan(usage))
 
 
-def _held_back(usage: NDArray[np.float64], censored: NDArray[np.bool_], estimate: NDArray[np.float64]) -> NDArray[np.float64]:
+def _held_back(usage: NDArray[np.float64], can_grow: NDArray[np.bool_], estimate: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how many times as much a stage could have used of everything, by what it ran at its allocation of, shape ``(n_stages, 1, n_periods)``; at least 1.
 
     The scarcest resource holds back the use of all (R5): cores that are half idle beside cards that are all in use are no sign that so many cores will do.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.where(censored & (usage > 0), estimate / usage, 1.0)
+        factor = np.where(can_grow & (usage > 0), estimate / usage, 1.0)
     return np.asarray(np.fmax(1.0, np.nan_to_num(factor, nan=1.0).max(axis=1, keepdims=True)))
 
 

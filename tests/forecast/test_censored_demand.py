@@ -95,7 +95,7 @@ def both(gpu: tuple[float, float], cpu: tuple[float, float]) -> Observed:
 
 
 def test_room_beside_all_the_cores_it_may_have_tells_what_cards_it_needs():
-    history = [both((1.0, 4.0), (QUOTA, QUOTA))] * 20 + [both((1.0, 1.0), (QUOTA, QUOTA))] * 3
+    history = [both((1.0, 4.0), (62.0, QUOTA))] * 20 + [both((1.0, 1.0), (62.0, QUOTA))] * 3
     assert forecast_one(history).demand[0] == 10
 
 
@@ -105,7 +105,7 @@ def test_room_beside_too_few_cores_tells_nothing_of_the_cards():
 
 
 def test_one_that_may_have_a_little_more_of_one_resource_could_use_a_little_more_of_the_others():
-    history = [{"usage": {"gpu": 1.0, "cpu": 60.0}, "allocation": {"gpu": 4.0, "cpu": 60.0}}] * 20
+    history = [both((1.0, 4.0), (60.0, 60.0))] * 20
     assert forecast_one(history).demand[:2] == (11, 640)
 
 
