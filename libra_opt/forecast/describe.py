@@ -58,8 +58,16 @@ def describe(state: State, forecast: Forecast, *, looks_ahead: bool = True) -> t
     )
 
 
-def describe_block(method: str, outlook: Outlook, observations: Observations, demand: Demand, covered: Cover, ledger: Ledger) -> list[tuple[str, str]]:
-    """Return, for each stage of a block, how it was forecast, and what that rests on in a sentence."""
+def describe_block(
+    method: str, outlook: Outlook, observations: Observations, demand: Demand, covered: Cover, ledger: Ledger, unknown: NDArray[np.bool_]
+) -> list[tuple[str, str]]:
+    """Return, for each stage of a block, how it was forecast, and what that rests on in a sentence.
+
+    Parameters
+    ----------
+    unknown
+        Shape ``(n_stages,)``: which of them stand before a phase that they never were in (`untried`).
+    """
     names = [resource.name for resource in ledger.resources]
     compressible = [name for name, flag in zip(names, observations.compressible.tolist(), strict=True) if flag]
     n_known: list[int] = observations.known.any(axis=2).sum(axis=1).tolist()
@@ -74,6 +82,8 @@ def describe_block(method: str, outlook: Outlook, observations: Observations, de
         if remarkable[i]:
             shares = [f"{covered.risk[i, r]:.0%} of periods{' at this place' if own[i, r] else ''} for {names[r]}" for r in np.flatnonzero(covered.short[i])]
             name, why = _remarks(name, why, n, _named(covered.short[i], names), ", ".join(shares), _named(raised[i], compressible))
+        if unknown[i]:
+            why += " It stands before a phase of which nothing was ever measured, so it is taken to use all that max_quota allows."
         told.append((name, why))
     if covered.steps is None:
         return told

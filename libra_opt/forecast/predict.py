@@ -22,6 +22,7 @@ from libra_opt.forecast.observations import Observations, observe
 from libra_opt.forecast.outlook import Quantiles
 from libra_opt.forecast.recurrence import Recurrence, recurrence
 from libra_opt.forecast.staying import staying
+from libra_opt.forecast.untried import untried, with_untried
 
 __all__ = ["CPU", "forecast"]
 
@@ -68,7 +69,8 @@ def _block(
 ) -> Iterator[tuple[int, StageForecast]]:
     ceiling = _ceiling(ledger, rows)
     demand = demand_of(observations, ceiling, _per_thread(ledger))
-    outlook = method.predict(observations, demand)
+    unknown = untried(observations)
+    outlook = with_untried(method.predict(observations, demand), unknown, np.array([ledger.hi[s] for s in rows], dtype=np.int64), observations.compressible)
     like = _like_next(observations, options.horizon) if options.need == "own_step" else None
     stay = staying(observations.signals, len(rows), options.horizon) if options.need == "own_step" else None
     covered = cover(observations, ceiling, options.coverage, options.margin, like, stay)
@@ -78,7 +80,7 @@ def _block(
     needs: list[list[int]] = covered.need.tolist()
     idle = np.asarray(~outlook.demand.any(axis=1))
     certain = idle | (outlook.intensity == 1).all(axis=1)
-    told = describe_block(method.name, outlook, observations, demand, covered, ledger)
+    told = describe_block(method.name, outlook, observations, demand, covered, ledger, unknown)
     for i, s in enumerate(rows):
         intensity = () if certain[i] else tuple(factors[i])
         if ledger.intensity[s] and not idle[i]:

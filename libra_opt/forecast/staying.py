@@ -147,7 +147,7 @@ def within_phase(values: NDArray[np.float64], stay: Staying, probabilities: tupl
     period, known = np.arange(of.shape[1]), ~np.isnan(of)
     newest = np.where(known & (run >= 0), period, -1).max(axis=1, initial=-1)
     last = of[np.arange(len(rows)), np.maximum(newest, 0)]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where((run[:, 1:] == run[:, :-1]) & (run[:, 1:] >= 0) & (of[:, :-1] > 0), of[:, 1:] / of[:, :-1], np.nan)
     there = np.where(stay.near[stage][:, 1:], ratio, np.nan)
     is_tried = (~np.isnan(there)).sum(axis=1, keepdims=True) >= LEAST_RATIOS

@@ -259,7 +259,7 @@ class Observer:
         for s, stage in enumerate(job.stages):
             held = state.holding[s] if state.holding is not None else None
             told = future.stage(s, self._amounts) if future is not None else self._told(j, s, job, stage, period)
-            waits = {"waits_in": self._waits_in[j]} if "history" in told else {}
+            waits = {"waits_in": self._waits_in[j]} if "history" in told and _loads(stage, job) else {}
             holds = {} if held is None else {"allocation": self._held(held.pool, held.amounts)}
             stages.append(Stage.model_validate({**_declared(stage), **told, **waits, **holds}))
         if weigh is not None:
@@ -340,6 +340,11 @@ def _size(job: WorkloadJob, workload: Workload) -> float:
     """Return the cards a job asked for when it came; where it asked for none, 1."""
     cards = [vector(stage.request, workload.resources)[r] for stage in job.stages for r, name in enumerate(workload.resources) if name.name == CARDS]
     return sum(cards) or 1.0
+
+
+def _loads(stage: WorkloadStage, job: WorkloadJob) -> bool:
+    """Return whether it is this stage that the phases wait for: one that asks for no less in other phases, beside one that does, waits for nothing."""
+    return bool(stage.request_in) or not any(each.request_in for each in job.stages)
 
 
 def _goes_on(history: Sequence[Observation], planned: int) -> bool:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from libra_opt.domain import Options, Workload
+from libra_opt.forecast import forecast
 from libra_opt.simulation.grant import Grant, Moment
 from libra_opt.simulation.loop import simulate
 from libra_opt.simulation.ours import Ours
@@ -100,6 +101,30 @@ def test_phases_that_wait_for_memory_are_declared():
     gated = [step(part(90, gpu=4, memory=10, phase="rollout"), part(60, gpu=8, memory=40, phase="train", waits_for_memory=True)) for _ in range(3)]
     first, second, *_ = states(workload(asking(*gated)), Scripted({0: held(gpu=8, memory=50)}))
     assert [state.jobs[0].all_stages[0].waits_in for state in (first, second)] == [(), ("train",)]
+
+
+def two_stages(seconds: float, phase: str, engine: float, trainer: float, **fields: Any) -> dict[str, Any]:
+    return {"seconds": seconds, "phase": phase, "use": {"engine": {"gpu": 2, "gpu_mem": engine}, "trainer": {"gpu": trainer / 5, "gpu_mem": trainer}}, **fields}
+
+
+@pytest.mark.parametrize(("asked_in", "waiting"), [({"collect": {"gpu_mem": 0}}, [(), ("update",)]), ({}, [("update",)] * 2)])
+def test_beside_a_stage_that_asks_for_less_in_other_phases_one_that_does_not_waits_for_nothing(asked_in, waiting):
+    steps = [step(two_stages(90, "collect", 10, 0), two_stages(60, "update", 10, 20, waits_for_memory=True)) for _ in range(3)]
+    stages = [
+        {"name": "engine", "request": {"gpu": 2, "gpu_mem": 10}},
+        {"name": "trainer", "request": {"gpu": 4, "gpu_mem": 20}, "request_in": asked_in},
+    ]
+    made = workload(job(*steps, stages=stages))
+    both = (Grant("p", (2.0, 10.0, 0.0)), Grant("p", (4.0, 20.0, 0.0)))
+    _, second, *_ = states(made, Scripted({0: both}))
+    assert [stage.waits_in for stage in second.jobs[0].all_stages] == waiting
+
+
+def test_a_job_at_the_door_of_its_first_update_is_taken_to_use_all_it_may_have():
+    gated = [step(part(60, gpu=1, memory=10, phase="rollout"), part(60, gpu=8, memory=40, phase="train", waits_for_memory=True)) for _ in range(3)]
+    _, second, *_ = states(workload(asking(*gated)), Scripted({0: held(gpu=2, memory=10)}))
+    ((_, found),) = forecast(second).stages
+    assert (second.jobs[0].all_stages[0].history[-1].phase, found.demand[0]) == ("train", 8 / 0.25)
 
 
 def test_need_of_host_memory_is_left_to_the_forecast_once_three_steps_are_finished():

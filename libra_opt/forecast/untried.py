@@ -1,0 +1,54 @@
+"""Untried: a stage that stands at the beginning of a phase that it waits for, and never was in before.
+
+What it used until then says nothing of that phase, and little was used while the phase before came to its end: planned by that, a job that is about to train
+for the first time is worth nothing, and would be stopped for it. Nobody knows better than its max quota what it can use then.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from libra_opt.domain.quantity import UNLIMITED
+from libra_opt.forecast.method import Outlook
+from libra_opt.forecast.observations import Observations
+from libra_opt.forecast.phases import phases_of
+
+__all__ = ["untried", "with_untried"]
+
+
+def untried(observations: Observations) -> NDArray[np.bool_]:
+    """Tell which stages stand at the beginning of a phase they wait for of which nothing was ever measured, shape ``(n_stages,)``.
+
+    What was measured in a period at whose end nothing of the phase was done (`progress` 0) is the phase before's.
+    """
+    signals, waits = observations.signals, observations.waits
+    if signals is None or waits is None:
+        return np.zeros(len(observations.quanta), dtype=np.bool_)
+    phases = phases_of(signals.step, signals.phase)
+    n_periods = phases.phase.shape[1]
+    told = np.where(signals.phase >= 0, np.arange(n_periods), -1).max(axis=1)
+    at = np.arange(len(told)), np.maximum(told, 0)
+    stands = (told >= 0) & waits[at] & (signals.progress[at] <= 0)
+    here = (phases.phase == phases.phase[:, -1:]) & ~(signals.progress <= 0)
+    return np.asarray(stands & ~(here & observations.known.any(axis=2)).any(axis=1))
+
+
+def with_untried(outlook: Outlook, rows: NDArray[np.bool_], most: NDArray[np.int64], compressible: NDArray[np.bool_]) -> Outlook:
+    """Return an outlook in which these stages can surely use all that they may have of compressible resources.
+
+    Of a resource without a maximum they use what is foretold; a stage without any maximum is left as it is.
+
+    Parameters
+    ----------
+    rows
+        Shape ``(n_stages,)``.
+    most
+        Shape ``(n_stages, n_resources)``: the maxima in quanta, `UNLIMITED` where there is none.
+    """
+    if not rows.any():
+        return outlook
+    raised = rows[:, None] & compressible & (most < UNLIMITED)
+    is_told = np.asarray(raised.any(axis=1))[:, None]
+    periods = [(outlook.demand, outlook.intensity), *outlook.ahead]
+    told = [(np.where(raised, np.maximum(demand, most), demand), np.where(is_told, 1.0, intensity)) for demand, intensity in periods]
+    (demand, intensity), *ahead = told
+    return Outlook(demand, intensity, outlook.leading, tuple(ahead))
