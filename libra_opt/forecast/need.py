@@ -39,6 +39,9 @@ _SEEN: Final = 3
 STATED: Final = -1
 """Stands for a number of steps where the stage states its need itself."""
 
+_A_TENTH_MORE: Final = 11
+"""One part in so many is what an amount that is a tenth above another has more: memory is measured with an error."""
+
 _PARTS: Final = 10**9
 """A margin is a whole number of such parts; a rest of fewer than that many quanta times four such wholes stays below 2^63."""
 
@@ -149,21 +152,35 @@ def untold(observations: Observations) -> NDArray[np.bool_]:
 def until_it_waits(observations: Observations) -> Observations:
     """Return the observations without the memory of phases for which the stages wait, but where they stand in them: it is not needed before.
 
-    With such a phase goes the period after it, which is partly it, where the phase that began then was measured later on. What was never measured anywhere else
-    is left as it is, and so is a stage of which the last period tells nothing: it may have begun such a phase since.
+    With such a phase goes the period after it, which is partly it, where the phase that began then was measured later on, or was over before it was, and hardly
+    more was measured than in the phase itself. What was never measured anywhere else is left as it is, and so is a stage of which the last period tells
+    nothing: it may have begun such a phase since.
     """
     signals, waits = observations.signals, observations.waits
     if signals is None or waits is None:
         return observations
     phases = phases_of(signals.step, signals.phase)
     apart = waits & (phases.phase != phases.phase[:, -1:]) & (signals.phase[:, -1:] >= 0)
-    n_known = np.cumsum((observations.known & ~observations.compressible).any(axis=2), axis=1)
+    measured = (observations.known & ~observations.compressible).any(axis=2)
+    n_known = np.cumsum(measured, axis=1)
     last = np.arange(n_known.shape[1]) + phases.left
     is_measured_later = np.take_along_axis(n_known, last, axis=1) > n_known
-    apart[:, 1:] |= apart[:, :-1] & (phases.lasted[:, 1:] == 0) & is_measured_later[:, 1:]
-    kept = np.where((apart[:, :, None] & ~observations.compressible), UNKNOWN, observations.quanta)
+    after = np.zeros_like(apart)
+    after[:, 1:] = apart[:, :-1] & (phases.lasted[:, 1:] == 0)
+    is_over = ~is_measured_later & (last < n_known.shape[1] - 1)
+    is_no_more = observations.quanta - observations.quanta // _A_TENTH_MORE <= _most_before(observations.quanta, apart)
+    partly = (after & is_measured_later)[:, :, None] | ((after & is_over)[:, :, None] & is_no_more)
+    kept = np.where((apart[:, :, None] | partly) & ~observations.compressible, UNKNOWN, observations.quanta)
     is_left = (kept != UNKNOWN).any(axis=1, keepdims=True)
     return replace(observations, quanta=np.where(is_left, kept, observations.quanta))
+
+
+def _most_before(quanta: NDArray[np.int64], apart: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the most measured in the phases that stages waited for, up to the period before, shape of `quanta`; `UNKNOWN` after other phases."""
+    most = np.full_like(quanta, UNKNOWN)
+    for t in range(1, quanta.shape[1]):
+        most[:, t] = np.where(apart[:, t - 1, None], np.maximum(most[:, t - 1], quanta[:, t - 1]), UNKNOWN)
+    return most
 
 
 def _grown(rows: NDArray[np.int64], stay: Staying) -> NDArray[np.int64]:

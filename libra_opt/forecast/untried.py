@@ -49,6 +49,6 @@ def with_untried(outlook: Outlook, rows: NDArray[np.bool_], most: NDArray[np.int
     raised = rows[:, None] & compressible & (most < UNLIMITED)
     is_told = np.asarray(raised.any(axis=1))[:, None]
     periods = [(outlook.demand, outlook.intensity), *outlook.ahead]
-    told = [(np.where(raised, np.maximum(demand, most), demand), np.where(is_told, 1.0, intensity)) for demand, intensity in periods]
+    told = [(np.where(raised, most, demand), np.where(is_told, 1.0, intensity)) for demand, intensity in periods]
     (demand, intensity), *ahead = told
     return Outlook(demand, intensity, outlook.leading, tuple(ahead))

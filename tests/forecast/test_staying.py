@@ -167,6 +167,37 @@ def test_the_period_after_a_phase_that_waits_is_partly_that_phase():
     assert needed([*run(1), *begun, *entries("train", 1, TRAIN, mem=120), *entries("rollout", 2, ROLLOUT)], "whole_history", **GATED) == 50
 
 
+def brief(memory: float, step: int = 0, n: int = 1) -> list[Entry]:
+    """Return a phase that follows the update and is over before it is measured again."""
+    return [{"usage": {"gpu": 8, "mem": memory}, "step": step, "phase": "sync", "progress": (t + 1) / (n + 1)} for t in range(n)]
+
+
+@pytest.mark.parametrize("need", ["own_step", "whole_history"])
+@pytest.mark.parametrize(("memory", "covered"), [(40, 50), (120, 50), (131, 50), (140, 140), (300, 300)])
+def test_a_phase_too_brief_to_be_measured_again_counts_only_for_what_the_update_before_did_not_use(need, memory, covered):
+    history = [*run(1), *entries("train", 1, TRAIN, mem=120), *brief(memory, 1), *entries("rollout", 2, ROLLOUT)]
+    assert needed(history, need, **GATED) == covered
+    assert needed(history, need) == max(120, memory)
+
+
+def test_what_a_brief_phase_used_is_held_against_the_most_of_the_update_right_before_it():
+    varies = [*entries("train", 1, TRAIN[:3], mem=140, length=6), *entries("train", 1, TRAIN, mem=100)[3:]]
+    assert needed([*run(1), *varies, *brief(140, 1), *entries("rollout", 2, ROLLOUT)], "whole_history", **GATED) == 50
+    large = [*entries("rollout", 0, ROLLOUT), *entries("train", 0, TRAIN, mem=300), *entries("rollout", 1, ROLLOUT), *entries("train", 1, TRAIN, mem=120)]
+    assert needed([*large, *brief(200, 1), *entries("rollout", 2, ROLLOUT)], "whole_history", **GATED) == 200
+
+
+def test_a_phase_after_the_update_that_was_measured_again_counts_from_then_on():
+    history = [*run(1), *entries("train", 1, TRAIN, mem=120), *brief(120, 1, n=2), *entries("rollout", 2, ROLLOUT)]
+    assert needed(history, "whole_history", **GATED) == 120
+
+
+@pytest.mark.parametrize("memory", [40, 120, 300])
+def test_a_brief_phase_that_is_the_present_one_is_covered(memory):
+    history = [*run(1), *entries("train", 1, TRAIN, mem=120), *brief(memory, 1)]
+    assert needed(history, "whole_history", **GATED) >= memory
+
+
 def test_what_was_measured_only_while_its_phase_began_is_covered_though_a_phase_that_waits_came_before():
     begun = {"usage": {"gpu": 1, "mem": 90}, "step": 0, "phase": "evaluate", "progress": 0.2}
     history = [*run(1), begun, {"usage": {}, "step": 0, "phase": "evaluate", "progress": 0.4}]

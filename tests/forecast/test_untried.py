@@ -28,6 +28,7 @@ def rollout(step: int = 0) -> list[Entry]:
 
 DOOR = entry("train", 0.0, gpu=0.4, gpu_mem=30, cpu=1)
 WAITS = entry("train", 0.0)
+SILENT: Entry = {"usage": {}}
 
 
 def job(history: list[Entry], **stage: Any) -> Entry:
@@ -45,7 +46,7 @@ def told(history: list[Entry], options: Entry | None = None, **stage: Any):
 
 
 @pytest.mark.parametrize("method", ["auto", "own_step", "ewma", "last_value"])
-@pytest.mark.parametrize("door", [[DOOR], [DOOR, WAITS], [WAITS, WAITS, WAITS]])
+@pytest.mark.parametrize("door", [[DOOR], [DOOR, WAITS], [WAITS, WAITS, WAITS], [DOOR, SILENT]])
 def test_before_the_first_time_of_a_phase_it_waits_for_a_stage_can_use_all_it_may_have(method, door):
     found = told([*rollout(), *door], {"forecast": {"method": method}})
     assert (found.demand[GPU], found.demand[CPU]) == (8, 32)
@@ -59,6 +60,7 @@ def test_before_the_first_time_of_a_phase_it_waits_for_a_stage_can_use_all_it_ma
         pytest.param([*rollout(), DOOR], {"waits_in": []}, id="waits for nothing"),
         pytest.param([*rollout(), DOOR], {"waits_in": ["evaluate"]}, id="waits elsewhere"),
         pytest.param([*rollout(), entry("train", 0.2, gpu=0.4, cpu=1)], {}, id="has begun it"),
+        pytest.param([*rollout(), entry("train", 0.2)], {}, id="has begun it and was not measured"),
         pytest.param([*rollout(), entry("train", None, gpu=0.4, cpu=1)], {}, id="tells no progress"),
         pytest.param([*rollout(), DOOR, entry("train", 0.5, gpu=4, cpu=8), *rollout(1), DOOR | {"step": 1}], {}, id="was in it before"),
         pytest.param(rollout(), {}, id="is not there yet"),
@@ -102,8 +104,11 @@ def test_a_job_that_is_to_train_for_the_first_time_is_not_stopped_for_one_that_r
     phases=st.lists(st.sampled_from(["rollout", "train", "sync"]), min_size=8, max_size=8),
     used=st.lists(st.floats(0, 8), min_size=8, max_size=8),
 )
-def test_no_more_is_foretold_than_a_stage_may_have(progress, phases, used):
+def test_only_before_an_untried_phase_is_all_of_the_maximum_told_for_sure(progress, phases, used):
     history = [entry(phase, done, gpu=gpu, gpu_mem=1, cpu=gpu) for phase, done, gpu in zip(phases, progress, used, strict=False)]
+    last = history[-1]
+    is_untried = last["phase"] != "rollout" and last["progress"] == 0 and not any(each["phase"] == last["phase"] and each["progress"] for each in history)
     found = told(history, waits_in=["train", "sync"])
-    assert found.demand[GPU] <= 8
-    assert found.demand[CPU] <= 32
+    assert ("nothing was ever measured" in found.why) == is_untried
+    if is_untried:
+        assert (found.demand[GPU], found.demand[CPU], found.intensity) == (8, 32, ())
