@@ -70,7 +70,7 @@ def _block(
     ceiling = _ceiling(ledger, rows)
     demand = demand_of(observations, ceiling, _per_thread(ledger))
     unknown = untried(observations)
-    outlook = with_untried(method.predict(observations, demand), unknown, np.array([ledger.hi[s] for s in rows], dtype=np.int64), observations.compressible)
+    outlook = with_untried(method.predict(observations, demand), unknown, ledger, rows)
     like = _like_next(observations, options.horizon) if options.need == "own_step" else None
     stay = staying(observations.signals, len(rows), options.horizon) if options.need == "own_step" else None
     covered = cover(observations, ceiling, options.coverage, options.margin, like, stay)

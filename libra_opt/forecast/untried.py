@@ -4,9 +4,12 @@ What it used until then says nothing of that phase, and little was used while th
 for the first time is worth nothing, and would be stopped for it. Nobody knows better than its max quota what it can use then.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from libra_opt.domain.ledger import Ledger
 from libra_opt.domain.quantity import UNLIMITED
 from libra_opt.forecast.method import Outlook
 from libra_opt.forecast.observations import Observations
@@ -32,23 +35,27 @@ def untried(observations: Observations) -> NDArray[np.bool_]:
     return np.asarray(stands & ~(here & observations.known.any(axis=2)).any(axis=1))
 
 
-def with_untried(outlook: Outlook, rows: NDArray[np.bool_], most: NDArray[np.int64], compressible: NDArray[np.bool_]) -> Outlook:
-    """Return an outlook in which these stages can surely use all that they may have of compressible resources.
+def with_untried(outlook: Outlook, unknown: NDArray[np.bool_], ledger: Ledger, rows: Sequence[int]) -> Outlook:
+    """Return an outlook in which these stages can surely use all that they may have of compressible resources, and that there is.
 
-    Of a resource without a maximum they use what is foretold; a stage without any maximum is left as it is.
+    Of a resource without a maximum they use what is foretold; a stage without any maximum is left as it is. A maximum beyond what the cluster has is not taken
+    for a demand, as a job that could use a thousand times what there is would be worth too much to be moved at all.
 
     Parameters
     ----------
+    unknown
+        Shape ``(n_stages,)``: which of the stages of the outlook.
     rows
-        Shape ``(n_stages,)``.
-    most
-        Shape ``(n_stages, n_resources)``: the maxima in quanta, `UNLIMITED` where there is none.
+        Which stages of the ledger they are.
     """
-    if not rows.any():
+    if not unknown.any():
         return outlook
-    raised = rows[:, None] & compressible & (most < UNLIMITED)
+    most = np.array([ledger.hi[s] for s in rows], dtype=np.int64)
+    there = np.array([min(UNLIMITED, sum(held)) for held in zip(*ledger.capacity, strict=True)] or [0] * most.shape[1], dtype=np.int64)
+    compressible = np.array([resource.compressible for resource in ledger.resources], dtype=np.bool_)
+    raised = unknown[:, None] & compressible & (most < UNLIMITED)
     is_told = np.asarray(raised.any(axis=1))[:, None]
     periods = [(outlook.demand, outlook.intensity), *outlook.ahead]
-    told = [(np.where(raised, most, demand), np.where(is_told, 1.0, intensity)) for demand, intensity in periods]
+    told = [(np.where(raised, np.minimum(most, np.maximum(demand, there)), demand), np.where(is_told, 1.0, intensity)) for demand, intensity in periods]
     (demand, intensity), *ahead = told
     return Outlook(demand, intensity, outlook.leading, tuple(ahead))

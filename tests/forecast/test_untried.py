@@ -77,6 +77,20 @@ def test_a_maximum_that_is_not_stated_says_nothing():
     assert without.demand[GPU] <= 2
 
 
+@pytest.mark.parametrize("most", [9, 10**6, 2**62])
+def test_a_maximum_beyond_what_there_is_is_no_demand(most):
+    assert told([*rollout(), DOOR], max_quota={**MOST, "gpu": most}).demand[GPU] == 8
+    first = {**job([*rollout(), DOOR], max_quota={**MOST, "gpu": most}), "allocation": {"pool": "p", "resources": {"gpu": 2, "gpu_mem": 160, "cpu": 4}}}
+    (planned,) = allocate(state_of(first)).jobs
+    assert planned.stages[0].resources["gpu"] == 8
+
+
+def test_where_a_cluster_has_none_of_a_resource_it_is_foretold_as_before():
+    bare = {"pools": [{"name": "p", "capacity": {"gpu": 8}}], "resources": RESOURCES, "jobs": [job([*rollout(), DOOR])]}
+    ((_, found),) = forecast(State.model_validate(bare)).stages
+    assert (found.demand[GPU], found.demand[CPU]) == (8, told([*rollout(), DOOR], max_quota={}).demand[CPU])
+
+
 def test_later_periods_are_told_alike():
     found = told([*rollout(), DOOR], {"lookahead": 3})
     assert [demand[GPU] for demand, _ in found.ahead] == [8, 8]
