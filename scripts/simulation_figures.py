@@ -19,7 +19,7 @@ from libra_opt.experiments.summary import Curve, Row, groups, period_curves
 from libra_opt.experiments.tables import heading
 from libra_opt.simulation.comparison import Interval
 
-AGAINST: Final = ("reservation", "static_best", "libra_true", "bound")
+AGAINST: Final = ("equal_split", "reservation", "static_best", "libra_true", "bound")
 """What every policy is compared with, where it is there."""
 
 
