@@ -66,7 +66,7 @@ def describe_block(
     Parameters
     ----------
     unknown
-        Shape ``(n_stages,)``: which of them stand before a phase that they never were in (`untried`).
+        Shape ``(n_stages, n_resources)``: what is taken from the max quota (`untried`).
     """
     names = [resource.name for resource in ledger.resources]
     compressible = [name for name, flag in zip(names, observations.compressible.tolist(), strict=True) if flag]
@@ -82,8 +82,8 @@ def describe_block(
         if remarkable[i]:
             shares = [f"{covered.risk[i, r]:.0%} of periods{' at this place' if own[i, r] else ''} for {names[r]}" for r in np.flatnonzero(covered.short[i])]
             name, why = _remarks(name, why, n, _named(covered.short[i], names), ", ".join(shares), _named(raised[i], compressible))
-        if unknown[i]:
-            why += " It stands before a phase of which nothing was ever measured, so it is taken to use all that max_quota allows."
+        if unknown[i].any():
+            why += " It stands before a phase of which nothing was ever measured, so it is taken to use all that max_quota allows and the cluster has."
         told.append((name, why))
     if covered.steps is None:
         return told

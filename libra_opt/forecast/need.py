@@ -161,8 +161,7 @@ def until_it_waits(observations: Observations) -> Observations:
         return observations
     phases = phases_of(signals.step, signals.phase)
     apart = waits & (phases.phase != phases.phase[:, -1:]) & (signals.phase[:, -1:] >= 0)
-    measured = (observations.known & ~observations.compressible).any(axis=2)
-    n_known = np.cumsum(measured, axis=1)
+    n_known = np.cumsum((observations.known & ~observations.compressible).any(axis=2), axis=1)
     last = np.arange(n_known.shape[1]) + phases.left
     is_measured_later = np.take_along_axis(n_known, last, axis=1) > n_known
     after = np.zeros_like(apart)
@@ -178,7 +177,7 @@ def until_it_waits(observations: Observations) -> Observations:
 def _most_before(quanta: NDArray[np.int64], apart: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the most measured in the phases that stages waited for, up to the period before, shape of `quanta`; `UNKNOWN` after other phases."""
     most = np.full_like(quanta, UNKNOWN)
-    for t in range(1, quanta.shape[1]):
+    for t in np.flatnonzero(apart[:, :-1].any(axis=0)) + 1:
         most[:, t] = np.where(apart[:, t - 1, None], np.maximum(most[:, t - 1], quanta[:, t - 1]), UNKNOWN)
     return most
 

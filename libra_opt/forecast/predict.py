@@ -69,7 +69,7 @@ def _block(
 ) -> Iterator[tuple[int, StageForecast]]:
     ceiling = _ceiling(ledger, rows)
     demand = demand_of(observations, ceiling, _per_thread(ledger))
-    unknown = untried(observations)
+    unknown = untried(observations, ledger, rows)
     outlook = with_untried(method.predict(observations, demand), unknown, ledger, rows)
     like = _like_next(observations, options.horizon) if options.need == "own_step" else None
     stay = staying(observations.signals, len(rows), options.horizon) if options.need == "own_step" else None

@@ -75,6 +75,7 @@ def test_a_maximum_that_is_not_stated_says_nothing():
     found, without = told([*rollout(), DOOR], max_quota={"cpu": 32}), told([*rollout(), DOOR], max_quota={})
     assert (found.demand[CPU], found.demand[GPU]) == (32, without.demand[GPU])
     assert without.demand[GPU] <= 2
+    assert "nothing was ever measured" not in without.why
 
 
 @pytest.mark.parametrize("most", [9, 10**6, 2**62])
@@ -89,6 +90,11 @@ def test_where_a_cluster_has_none_of_a_resource_it_is_foretold_as_before():
     bare = {"pools": [{"name": "p", "capacity": {"gpu": 8}}], "resources": RESOURCES, "jobs": [job([*rollout(), DOOR])]}
     ((_, found),) = forecast(State.model_validate(bare)).stages
     assert (found.demand[GPU], found.demand[CPU]) == (8, told([*rollout(), DOOR], max_quota={}).demand[CPU])
+
+
+def test_without_a_pool_all_is_foretold_as_before():
+    ((_, found),) = forecast(State.model_validate({"resources": RESOURCES, "jobs": [job([*rollout(), DOOR])]})).stages
+    assert found.demand[GPU] == told([*rollout(), DOOR], max_quota={}).demand[GPU] < 8
 
 
 def test_later_periods_are_told_alike():
@@ -113,16 +119,30 @@ def test_a_job_that_is_to_train_for_the_first_time_is_not_stopped_for_one_that_r
     assert {each.id: bool(each.stages) for each in plan.jobs} == {"first": True, "other": False}
 
 
-@given(
-    progress=st.lists(st.floats(0, 1), min_size=1, max_size=8).map(sorted),
-    phases=st.lists(st.sampled_from(["rollout", "train", "sync"]), min_size=8, max_size=8),
-    used=st.lists(st.floats(0, 8), min_size=8, max_size=8),
-)
-def test_only_before_an_untried_phase_is_all_of_the_maximum_told_for_sure(progress, phases, used):
-    history = [entry(phase, done, gpu=gpu, gpu_mem=1, cpu=gpu) for phase, done, gpu in zip(phases, progress, used, strict=False)]
-    last = history[-1]
-    is_untried = last["phase"] != "rollout" and last["progress"] == 0 and not any(each["phase"] == last["phase"] and each["progress"] for each in history)
-    found = told(history, waits_in=["train", "sync"])
-    assert ("nothing was ever measured" in found.why) == is_untried
-    if is_untried:
-        assert (found.demand[GPU], found.demand[CPU], found.intensity) == (8, 32, ())
+Place = tuple[str, float, float]
+
+PLACES = st.tuples(st.sampled_from(["rollout", "train", "sync"]), st.sampled_from([0.0, 0.3, 1.0]), st.floats(0, 8))
+NEVER_IN_TRAIN = PLACES.filter(lambda place: place[0] != "train" or place[1] == 0)
+IN_TRAIN = st.tuples(st.just("train"), st.sampled_from([0.3, 1.0]), st.floats(0, 8))
+AT_THE_DOOR = st.tuples(st.just("train"), st.just(0.0), st.floats(0, 8))
+
+
+def found_after(places: list[Place]):
+    return told([entry(phase, done, step=t, gpu=gpu, gpu_mem=1, cpu=gpu) for t, (phase, done, gpu) in enumerate(places)], waits_in=["train", "sync"])
+
+
+@given(before=st.lists(NEVER_IN_TRAIN, max_size=7), last=AT_THE_DOOR)
+def test_whatever_came_before_an_untried_phase_all_of_the_maximum_is_told_for_sure(before, last):
+    found = found_after([*before, last])
+    assert "nothing was ever measured" in found.why
+    assert (found.demand[GPU], found.demand[CPU], found.intensity) == (8, 32, ())
+
+
+@given(before=st.lists(PLACES, max_size=3), once=IN_TRAIN, since=st.lists(PLACES, max_size=3), last=AT_THE_DOOR)
+def test_whatever_else_came_a_phase_that_was_measured_once_is_told_by_that(before, once, since, last):
+    assert "nothing was ever measured" not in found_after([*before, once, *since, last]).why
+
+
+@given(before=st.lists(PLACES, max_size=7), last=PLACES.filter(lambda place: place[0] == "rollout" or place[1] > 0))
+def test_within_a_phase_or_where_it_waits_for_nothing_a_stage_is_told_by_what_it_used(before, last):
+    assert "nothing was ever measured" not in found_after([*before, last]).why
