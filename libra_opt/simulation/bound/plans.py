@@ -19,7 +19,7 @@ from libra_opt.simulation.bound.bound_job import BoundJob
 from libra_opt.simulation.bound.sizes import Sizes
 from libra_opt.simulation.bound.windows import parts_in_order
 
-__all__ = ["Plans", "Served", "resize_seconds"]
+__all__ = ["Best", "Plans", "resize_seconds"]
 
 _ALMOST: Final = 1e-9
 _CELL_SLACK: Final = 1e-7
@@ -28,6 +28,23 @@ _CELL_SLACK: Final = 1e-7
 _SLACK: Final = 1e-3
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Cells: TypeAlias = npt.NDArray[np.intp]
+_Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best plan of a job at some prices.
+
+    Attributes
+    ----------
+    net
+        Weighted finished work minus the price of the cards that it holds.
+    cards
+        What it holds in every period, shape ``(n_periods,)``.
+    """
+
+    net: float
+    cards: _Floats
 
 
 def resize_seconds(job: WorkloadJob, resource: str, *, is_costly: bool, n_pools: int) -> float:
@@ -63,6 +80,7 @@ class Plans:
 
     def __init__(self, one: BoundJob, sizes: Sizes, period_seconds: float, n_periods: int, cells: int, resize: float) -> None:
         job = one.job
+        self.weight = job.weight
         self._n_periods, self._cells = n_periods, cells
         self._arrival = ceil(job.submitted / period_seconds - _ALMOST)
         self._sizes = sizes
@@ -84,8 +102,8 @@ class Plans:
         self._warm = after(period_seconds - job.restart.warm_seconds)
         self._first: _Cells = after(period_seconds - rest)[:, 0]
 
-    def best(self, price: _Floats) -> float:
-        """Return the most of weighted finished work minus the price of the cards that are held.
+    def best(self, price: _Floats) -> Best:
+        """Return the plan with the most of weighted finished work minus the price of the cards that are held.
 
         Parameters
         ----------
@@ -93,62 +111,90 @@ class Plans:
             Of a card for each period, shape ``(n_periods,)``.
         """
         n_sizes, cards = len(self._sizes.cards), self._sizes.cards
+        held = np.zeros(self._n_periods)
         if not n_sizes or self._arrival >= self._n_periods or not self._finished.any():
-            return 0.0
+            return Best(0.0, held)
         running, waiting = np.tile(self._finished, (n_sizes, 1)), self._finished
         later: dict[int, _Floats] = {self._n_periods: running}
-        fresh = 0.0
+        choices: dict[int, _Choice] = {}
+        fresh, begin = 0.0, None
         rows = np.arange(n_sizes)
         idle = int(self._idle_cold)
         for t in range(self._n_periods - 1, self._arrival - 1, -1):
             n = min(self._n_cells, (t - self._arrival) * self._cells + 2)
             pay = price[t] * cards
-            kept, resized, restarted = np.empty((n_sizes, n)), np.full(n, -np.inf), np.full(n, -np.inf)
-            for k in range(n_sizes):
-                np.subtract(running[k].take(self._kept[k, :n]), pay[k], out=kept[k])
-                np.maximum(resized, running[k].take(self._resized[k, :n]) - pay[k], out=resized)
-                np.maximum(restarted, running[k].take(self._warm[k, :n]) - pay[k], out=restarted)
+            kept = np.array([running[k].take(self._kept[k, :n]) - pay[k] for k in range(n_sizes)])
+            size, resized = _largest(running, self._resized, pay, n)
+            again, restarted = _largest(running, self._warm, pay, n)
             begun = later.get(t + idle + 1)
             if begun is not None:
-                through = float(price[t]) * float(cards.min()) if idle else 0.0
-                fresh = max(fresh, float((begun[rows, self._first] - price[t + idle] * cards).max()) - through)
+                through = float(price[t : t + idle].sum()) * float(cards.min())
+                net = begun[rows, self._first] - price[t + idle] * cards
+                if net.max() - through > fresh:
+                    fresh, begin = float(net.max()) - through, (t, int(net.argmax()))
             later.pop(t + idle + 2, None)
-            running = np.maximum(kept, np.maximum(resized, waiting[:n])[None, :])
+            other = np.maximum(resized, waiting[:n])
+            choices[t] = _Choice(np.packbits(kept >= other, axis=1), waiting[:n] > resized, size, restarted > waiting[:n], again)
+            running = np.maximum(kept, other)
             waiting = np.maximum(waiting[:n], restarted)
             later[t] = running
-        return fresh
+        if begin is not None:
+            self._follow(held, choices, *begin)
+        return Best(fresh, held)
+
+    def _follow(self, held: _Floats, choices: Mapping[int, "_Choice"], t: int, k: int) -> None:
+        """Enter what is held along the choices of a job that comes to its first progress in period `t` plus those its cold start takes whole, at size `k`."""
+        cards, idle = self._sizes.cards, int(self._idle_cold)
+        held[t : t + idle] = cards.min()
+        held[t + idle] = cards[k]
+        cell, is_running = int(self._first[k]), True
+        for u in range(t + idle + 1, self._n_periods):
+            choice = choices[u]
+            if is_running and choice.keeps(k, cell):
+                cell = int(self._kept[k, cell])
+            elif is_running:
+                is_running = not choice.stops[cell]
+                k = int(choice.size[cell])
+                cell = int(self._resized[k, cell]) if is_running else cell
+            elif choice.restarts[cell]:
+                is_running = True
+                k = int(choice.again[cell])
+                cell = int(self._warm[k, cell])
+            held[u] = cards[k] if is_running else 0.0
 
 
-class Served:
-    """The plans of a job on the wall clock: what it is served in a period depends on no other one; stopping and resizing are free.
+@dataclass(frozen=True)
+class _Choice:
+    """What is best in one period from every cell.
 
-    Parameters
+    Attributes
     ----------
-    one, sizes
-        The job, and what it can hold.
-    period_seconds, n_periods
-        The periods until the horizon.
+    kept
+        Per size, in bits: to go on at it.
+    stops, size
+        Of one that does not go on at its size: to stop, or the size to take.
+    restarts, again
+        Of one that waits: to start again, and the size to take.
     """
 
-    def __init__(self, one: BoundJob, sizes: Sizes, period_seconds: float, n_periods: int) -> None:
-        job, truth = one.job, one.truth
-        self._sizes, self._most = sizes, np.inf if job.work is None else job.weight * job.work
-        edges = np.maximum(np.arange(n_periods + 1) * period_seconds, one.start) - job.submitted
-        length = truth.seconds
-        cycles, within = np.divmod(edges, length) if job.repeats else (np.zeros(len(edges)), np.clip(edges, 0.0, length))
-        ends = np.array([0.0, *truth.ends])
-        worth = []
-        for pace in sizes.pace:
-            work = np.concatenate([[0.0], np.cumsum(np.array(truth.rate) * pace * np.diff(ends))])
-            worth.append(np.diff(cycles * work[-1] + np.interp(within, ends, work)))
-        self._worth: _Floats = job.weight * np.array(worth).reshape(len(sizes.pace), n_periods)
+    kept: npt.NDArray[np.uint8]
+    stops: _Flags
+    size: npt.NDArray[np.int8]
+    restarts: _Flags
+    again: npt.NDArray[np.int8]
 
-    def best(self, price: _Floats) -> float:
-        """Return the most of weighted work that is served minus the price of the cards that are held."""
-        if not len(self._worth):
-            return 0.0
-        gain = (self._worth - self._sizes.cards[:, None] * price).max(axis=0)
-        return float(min(self._most, np.maximum(0.0, gain).sum()))
+    def keeps(self, k: int, cell: int) -> bool:
+        return bool(self.kept[k, cell >> 3] >> (7 - (cell & 7)) & 1)
+
+
+def _largest(running: _Floats, after: _Cells, pay: _Floats, n: int) -> tuple[npt.NDArray[np.int8], _Floats]:
+    """Return the best size to take from each of the first cells, and what it earns."""
+    most, size = np.full(n, -np.inf), np.zeros(n, dtype=np.int8)
+    for k in range(len(pay)):
+        earned = running[k].take(after[k, :n]) - pay[k]
+        size[earned > most] = k
+        np.maximum(most, earned, out=most)
+    return size, most
 
 
 def _timeline(one: BoundJob, seconds: float) -> _Timeline:

@@ -38,12 +38,12 @@ class Limits:
     columns
         About how many columns; windows have fewer classes where there are many jobs.
     prices
-        How many prices on cards are tried for the other bound (see `priced`); 0 leaves it out.
+        How often prices on cards are tried for the other bound (see `priced`); 0 leaves it out.
     """
 
     blocks: int = 16
     columns: int = 4_000
-    prices: int = 9
+    prices: int = 40
 
 
 class Relaxer:

@@ -169,10 +169,20 @@ def test_cards_are_held_for_whole_periods_and_resizing_takes_time():
     """Jobs that use all four cards for half a minute in every one: on average they fit beside each other, in periods of a minute they do not."""
     job = {"steps": _steps(*[[(30, {"gpu": 4}), (30, {"gpu": 1})]] * 10), "preemption_cost": {"resize_seconds": 60}}
     workload = _workload([job, job], {"gpu": 5}, 600)
-    fluid, priced = (clairvoyant_bound(workload, limits=Limits(prices=n)).finished_work for n in (0, 8))
+    fluid, priced = (clairvoyant_bound(workload, limits=Limits(prices=n)).finished_work for n in (0, 40))
     assert fluid == pytest.approx(2 * 10 * 150)
     reached = 10 * 150 + 4 * 150  # one job on four cards; the other one on the fifth takes 150 s for a step
-    assert reached <= priced < 0.9 * fluid
+    assert reached <= priced < 0.75 * fluid
+
+
+def test_cards_are_dear_only_while_they_are_scarce():
+    """The jobs of the test before, with cards enough in the second half: one price for all periods would be paid for these too, and prove nothing."""
+    job = {"steps": _steps(*[[(30, {"gpu": 4}), (30, {"gpu": 1})]] * 20), "preemption_cost": {"resize_seconds": 60}}
+    workload = _workload([job, job], {"gpu": 5}, 1200).replace({"changes": ({"at_seconds": 600, "pool": "p", "capacity": {"gpu": 50}},)})
+    bound = clairvoyant_bound(workload).finished_work
+    reached = 2 * 10 * 150 + 4 * 150 + 9 * 150  # as before, then both on four cards, for one of them after a minute
+    assert bound is not None
+    assert reached <= bound < 0.9 * 2 * 20 * 150
 
 
 def test_price_on_cards_knows_the_wall_clock_and_restarts():
