@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from libra_opt.cli import main
 from libra_opt.recorder import read_pairs, replay
 from tests.cli.test_process import COMMAND, process
 from tests.controller.made import cards, change, put
@@ -22,6 +23,19 @@ def config(tmp_path):
 
 def run(config, *more):
     return process("run", "--config", str(config), "--period", "1s", *more, text=True)
+
+
+@pytest.fixture
+def run_here(config, capsys):
+    """Return what runs the loop in this process, for what a process of its own would show no better and two seconds later."""
+
+    def called(*more):
+        line = ["run", "--config", str(config), "--period", "1s", *more]
+        code = main(line)
+        told = capsys.readouterr()
+        return subprocess.CompletedProcess(line, code, told.out, told.err)
+
+    return called
 
 
 def test_dry_run_says_exactly_what_would_be_done_and_leaves_every_file_alone(config):
@@ -76,41 +90,41 @@ def test_second_loop_is_refused_and_the_first_ends_well_when_it_is_told_to(confi
         ("[jobs.a]\nweight = -1\n[scheduler]\nkind = 'file'\ncluster = 'c'", "jobs.a.weight: -1 is not a number"),
     ],
 )
-def test_faulty_configuration_ends_in_2_before_anything_is_done(config, text, told):
+def test_faulty_configuration_ends_in_2_before_anything_is_done(config, run_here, text, told):
     config.write_text(text)
-    ended = run(config)
+    ended = run_here()
     assert ended.returncode == 2
     assert told in ended.stderr
     assert ended.stdout == ""
     assert not config.with_name("cluster.json.journal").exists()
 
 
-def test_faulty_command_line_ends_in_2(config):
-    ended = run(config, "--periods", "0", "--period", "tomorrow")
+def test_faulty_command_line_ends_in_2(run_here):
+    ended = run_here("--periods", "0", "--period", "tomorrow")
     assert ended.returncode == 2
     assert "--periods" in ended.stderr
     assert "--period" in ended.stderr
 
 
-def test_quotas_that_contradict_themselves_are_told_of_in_the_first_period(config):
+def test_quotas_that_contradict_themselves_are_told_of_in_the_first_period(config, run_here):
     config.write_text(f"{config.read_text()}[jobs.a]\nmin_quota = {{gpu = 9}}\n")
-    ended = run(config, "--periods", "1", "--dry-run")
+    ended = run_here("--periods", "1", "--dry-run")
     assert ended.returncode == 0
     assert "note: job 'a' is left out" in ended.stdout
 
 
-def test_scheduler_that_is_not_there_is_waited_for(config):
+def test_scheduler_that_is_not_there_is_waited_for(config, run_here):
     (config.parent / "cluster.json").unlink()
-    ended = run(config, "--periods", "2", "--period", "1s")
+    ended = run_here("--periods", "2", "--period", "1s")
     assert ended.returncode == 0
     assert "nothing done, no answer" in ended.stdout
     assert "waiting for an answer, and asking again in 1 s: there is no file" in ended.stderr
     assert "cluster.json" in ended.stderr
 
 
-def test_page_shows_text_of_others_as_text(config):
+def test_page_shows_text_of_others_as_text(config, run_here):
     page = config.parent / "status.html"
     change(config.parent / "cluster.json", "a", id="<script>alert(1)</script>")
-    assert run(config, "--periods", "1", "--dry-run", "--page", str(page)).returncode == 0
+    assert run_here("--periods", "1", "--dry-run", "--page", str(page)).returncode == 0
     assert "&lt;script&gt;" in page.read_text()
     assert "<script" not in page.read_text()
