@@ -1,15 +1,11 @@
 """The best known values: one for every instance, and no plan of today is worse or better than they allow."""
 
 import json
-from pathlib import Path
 
 import pytest
 
-from libra_opt.adapters.files import read_bytes
-from libra_opt.allocation import allocate
-from libra_opt.domain import read_state
+from tests.instances.planned import INSTANCES, planned
 
-INSTANCES = Path(__file__).parents[2] / "instances"
 NAMES = [
     path.relative_to(INSTANCES).as_posix() for pattern in ("tiny/*.json", "recorded/*.json", "scale/*.json.gz") for path in sorted(INSTANCES.glob(pattern))
 ]
@@ -28,8 +24,8 @@ def test_every_instance_has_a_best_known_value(known):
 @pytest.mark.parametrize("name", NAMES)
 def test_plan_of_today_is_as_good_as_the_best_known_within_the_gap(name, known):
     best = known[name]
-    state = read_state(read_bytes(str(INSTANCES / name)), name)
-    certificate = allocate(state).certificate
+    state, plan = planned(name)
+    certificate = plan.certificate
     earlier = {tier.name: tier.objective for tier in certificate.tiers if tier.name != "value"}
     scale = max(1.0, abs(best["bound"]))
     assert earlier == pytest.approx(best["earlier_tiers"], abs=TOLERANCE, rel=TOLERANCE)

@@ -12,6 +12,7 @@ from libra_opt.cli import main
 from libra_opt.domain import read_state, write
 from libra_opt.errors import InputError
 from libra_opt.verification import verify
+from tests.instances.planned import INSTANCES, planned
 
 ROOT = Path(__file__).parents[2]
 RECORDED = sorted((ROOT / "instances" / "recorded").glob("*.json"))
@@ -88,8 +89,7 @@ def test_converter_gives_empty_states_for_an_empty_trace():
 
 @pytest.mark.parametrize("path", [*RECORDED, *SCALE], ids=lambda path: path.name)
 def test_instance_solves_with_defaults_to_a_verified_plan_within_a_thousandth(path):
-    state = held(path)
-    plan = allocate(state)
+    state, plan = planned(path.relative_to(INSTANCES).as_posix())
     assert verify(state, plan).broken == ()
     assert plan.certificate.status in {"optimal", "within_gap"}
     assert plan.certificate.gap <= 0.001
