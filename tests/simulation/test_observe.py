@@ -122,7 +122,7 @@ def test_beside_a_stage_that_asks_for_less_in_other_phases_one_that_does_not_wai
 
 def test_a_job_at_the_door_of_its_first_update_is_taken_to_use_all_it_may_have():
     gated = [step(part(60, gpu=1, memory=10, phase="rollout"), part(60, gpu=8, memory=40, phase="train", waits_for_memory=True)) for _ in range(3)]
-    _, second, *_ = states(workload(asking(*gated)), Scripted({0: held(gpu=2, memory=10)}))
+    _, second, *_ = states(workload(asking(*gated), horizon_seconds=120), Scripted({0: held(gpu=2, memory=10)}))
     ((_, found),) = forecast(second).stages
     assert (second.jobs[0].all_stages[0].history[-1].phase, found.demand[0]) == ("train", 8 / 0.25)
 
