@@ -1,12 +1,13 @@
 """The bound by prices on cards: what jobs could earn each by itself, plus the price of all the cards there are.
 
-Any prices give a bound; good ones are high when many jobs want cards. They are looked for by column generation (Dantzig and Wolfe, *Operations Research* 8,
+Any prices give a bound; good ones are high when many jobs want cards. First the best price that is the same in all periods is looked for by golden section,
+as the bound is convex in prices, then prices that differ, by column generation (Dantzig and Wolfe, *Operations Research* 8,
 1960): the plans that were best at some prices are mixed so that they fit into the cards there are (`Mixture`), and its duals are the next prices. As the
 duals of few plans jump, each step goes but a part of the way to them from the best prices so far (Wentges, *International Transactions in Operational
 Research* 4, 1997).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Final, TypeAlias
 
@@ -27,13 +28,12 @@ __all__ = ["plans_of", "priced_bound"]
 _ALMOST: Final = 1e-9
 _COARSE, _FINE = 12, 48
 """Fewest and most positions per period of full service while prices are looked for; the most at those that were found."""
-_POSITIONS: Final = 250_000
-"""About so many, of all jobs in all periods, are worth their time while prices are looked for."""
-_BLOCKS: Final = 160
-"""Most prices over time; periods next to each other share one."""
-_FIRST: Final = 0.1
-"""The first price, of all periods, as a share of the highest weight: where cards cost nothing, jobs hold the most they can, and few such plans fit."""
-_PART: Final = 0.3
+_POSITIONS: Final = 10_000_000
+"""More than the fewest where the positions of all jobs, in all periods, are still no more than about so many."""
+_BLOCKS: Final = 48
+"""Most prices over time; periods next to each other share one, as with more of them the search takes far longer than they are worth."""
+_GOLDEN: Final = (5**0.5 - 1) / 2
+_PART: Final = 0.25
 """Of the way from the best prices to the duals."""
 _CLOSE: Final = 1e-3
 """By so much of it the mixture may lie below the bound when the search ends."""
@@ -54,8 +54,8 @@ def priced_bound(workload: Workload, period_seconds: float, jobs: Sequence[Bound
         A bound that is known; the search ends where no prices can give a lower one.
     """
     available = _available(workload, period_seconds)
-    cells = min(_FINE, max(_COARSE, _POSITIONS // max(1, len(available) * len(jobs))))
-    price = _prices(plans_of(workload, period_seconds, jobs, cells), period_seconds, available, n_prices, known)
+    cells = min(_FINE, max(_COARSE, _POSITIONS // max(1, len(available) ** 2 * len(jobs))))
+    price = _Search(plans_of(workload, period_seconds, jobs, cells), period_seconds, available).run(n_prices, known)
     return sum(plan.best(price * period_seconds).net for plan in plans_of(workload, period_seconds, jobs, _FINE)) + float(price @ available) * period_seconds
 
 
@@ -80,27 +80,61 @@ def _n_periods(workload: Workload, period_seconds: float) -> int:
     return ceil((workload.horizon_seconds or 0.0) / period_seconds - _ALMOST)
 
 
-def _prices(plans: Sequence[Plans | Served], period_seconds: float, available: _Floats, n_prices: int, known: float) -> _Floats:
-    """Return the prices of a card-second that gave the lowest bound, shape ``(n_periods,)``."""
-    block = np.arange(len(available)) // ceil(len(available) / _BLOCKS)
-    supply = np.asarray(np.bincount(block, available) * period_seconds, dtype=np.float64)
-    mixture = Mixture(len(plans), supply)
-    price = at = np.full(len(supply), _FIRST * max((plan.weight for plan in plans), default=0.0))
-    lowest = np.inf
-    for _ in range(n_prices):
-        reached = float(price @ supply)
-        for j, plan in enumerate(plans):
-            best = plan.best(price[block] * period_seconds)
-            used = np.asarray(np.bincount(block, best.cards) * period_seconds, dtype=np.float64)
-            mixture.add(j, best.net + float(price @ used), used)
+class _Search:
+    """Looks for the prices that give the lowest bound.
+
+    Attributes
+    ----------
+    lowest, prices
+        The lowest bound that was found, and its prices of a card-second, shape ``(n_blocks,)``.
+    """
+
+    def __init__(self, plans: Sequence[Plans | Served], period_seconds: float, available: _Floats) -> None:
+        self._plans, self._seconds = plans, period_seconds
+        self._block = np.arange(len(available)) // max(1, ceil(len(available) / _BLOCKS))
+        self._supply = np.asarray(np.bincount(self._block, available) * period_seconds, dtype=np.float64)
+        self._mixture = Mixture(len(plans), self._supply)
+        self.lowest, self.prices = np.inf, np.zeros(len(self._supply))
+
+    def run(self, n_prices: int, known: float) -> _Floats:
+        """Return the best of so many prices for each period: some are the same in all of them, as the others are found sooner from there."""
+        n_even = max(3, n_prices // 5)
+        _golden(lambda price: self._try(np.full(len(self._supply), price)), max((plan.weight for plan in self._plans), default=0.0), n_even)
+        for _ in range(n_even, n_prices):
+            found = self._mixture.best()
+            if found is None or self.lowest <= found.value * (1 + _CLOSE) or found.value >= known:
+                break
+            self._try(self.prices + _PART * (found.prices - self.prices))
+        return self.prices[self._block]
+
+    def _try(self, prices: _Floats) -> float:
+        """Return the bound that prices give, and remember the plans that are best at them."""
+        reached = float(prices @ self._supply)
+        for j, plan in enumerate(self._plans):
+            best = plan.best(prices[self._block] * self._seconds)
+            used = np.asarray(np.bincount(self._block, best.cards) * self._seconds, dtype=np.float64)
+            self._mixture.add(j, best.net + float(prices @ used), used)
             reached += best.net
-        if reached < lowest:
-            lowest, at = reached, price
-        found = mixture.best()
-        if found is None or lowest <= found.value * (1 + _CLOSE) or found.value >= known:
-            break
-        price = at + _PART * (found.prices - at)
-    return at[block]
+        if reached < self.lowest:
+            self.lowest, self.prices = reached, prices
+        return reached
+
+
+def _golden(bound: Callable[[float], float], most: float, n: int) -> None:
+    """Try `n` points of a convex function on 0..most, closer and closer to its lowest, by golden section."""
+    low, high = 0.0, most
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    bound(0.0)
+    at_left, at_right = bound(left), bound(right)
+    for _ in range(n - 3):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = bound(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = bound(right)
 
 
 def _resize(one: BoundJob, limits: Sequence[StageLimits], resource: str, *, is_costly: bool, n_pools: int) -> float:
