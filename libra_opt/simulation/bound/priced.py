@@ -28,7 +28,7 @@ __all__ = ["plans_of", "priced_bound"]
 _ALMOST: Final = 1e-9
 _COARSE, _FINE = 12, 48
 """Fewest and most positions per period of full service while prices are looked for; the most at those that were found."""
-_POSITIONS: Final = 10_000_000
+_POSITIONS: Final = 1_000_000
 """More than the fewest where the positions of all jobs, in all periods, are still no more than about so many."""
 _BLOCKS: Final = 48
 """Most prices over time; periods next to each other share one, as with more of them the search takes far longer than they are worth."""

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from libra_opt.domain import Workload, read_workload
-from libra_opt.simulation.bound import clairvoyant_bound
-from libra_opt.simulation.bound.relaxation import Limits
+from libra_opt.simulation.bound import Limits, clairvoyant_bound
 from libra_opt.simulation.grant import Decision, Moment
 from libra_opt.simulation.loop import simulate
 from libra_opt.simulation.room import Room, holding_of, in_quanta
