@@ -102,21 +102,38 @@ class Plans:
         self._warm = after(period_seconds - job.restart.warm_seconds)
         self._first: _Cells = after(period_seconds - rest)[:, 0]
 
-    def best(self, price: _Floats) -> Best:
-        """Return the plan with the most of weighted finished work minus the price of the cards that are held.
+    def net(self, price: _Floats) -> float:
+        """Return the most of weighted finished work minus the price of the cards that are held.
 
         Parameters
         ----------
         price
             Of a card for each period, shape ``(n_periods,)``.
         """
-        n_sizes, cards = len(self._sizes.cards), self._sizes.cards
+        return self._backwards(price, None)[0]
+
+    def best(self, price: _Floats) -> Best:
+        """Return the plan that earns `net`; it takes memory for a choice per period and position.
+
+        Parameters
+        ----------
+        price
+            Of a card for each period, shape ``(n_periods,)``.
+        """
+        choices: dict[int, _Choice] = {}
+        net, begin = self._backwards(price, choices)
         held = np.zeros(self._n_periods)
+        if begin is not None:
+            self._follow(held, choices, *begin)
+        return Best(net, held)
+
+    def _backwards(self, price: _Floats, choices: dict[int, "_Choice"] | None) -> tuple[float, tuple[int, int] | None]:
+        """Return the net worth of the best plan, and the period and size it begins with (None where nothing pays); enter all choices if asked."""
+        n_sizes, cards = len(self._sizes.cards), self._sizes.cards
         if not n_sizes or self._arrival >= self._n_periods or not self._finished.any():
-            return Best(0.0, held)
+            return 0.0, None
         running, waiting = np.tile(self._finished, (n_sizes, 1)), self._finished
         later: dict[int, _Floats] = {self._n_periods: running}
-        choices: dict[int, _Choice] = {}
         fresh, begin = 0.0, None
         rows = np.arange(n_sizes)
         idle = int(self._idle_cold)
@@ -134,13 +151,12 @@ class Plans:
                     fresh, begin = float(net.max()) - through, (t, int(net.argmax()))
             later.pop(t + idle + 2, None)
             other = np.maximum(resized, waiting[:n])
-            choices[t] = _Choice(np.packbits(kept >= other, axis=1), waiting[:n] > resized, size, restarted > waiting[:n], again)
+            if choices is not None:
+                choices[t] = _Choice(np.packbits(kept >= other, axis=1), waiting[:n] > resized, size, restarted > waiting[:n], again)
             running = np.maximum(kept, other)
             waiting = np.maximum(waiting[:n], restarted)
             later[t] = running
-        if begin is not None:
-            self._follow(held, choices, *begin)
-        return Best(fresh, held)
+        return fresh, begin
 
     def _follow(self, held: _Floats, choices: Mapping[int, "_Choice"], t: int, k: int) -> None:
         """Enter what is held along the choices of a job that comes to its first progress in period `t` plus those its cold start takes whole, at size `k`."""

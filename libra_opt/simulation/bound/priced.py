@@ -56,7 +56,7 @@ def priced_bound(workload: Workload, period_seconds: float, jobs: Sequence[Bound
     available = _available(workload, period_seconds)
     cells = min(_FINE, max(_COARSE, _POSITIONS // max(1, len(available) ** 2 * len(jobs))))
     price = _Search(plans_of(workload, period_seconds, jobs, cells), period_seconds, available).run(n_prices, known)
-    return sum(plan.best(price * period_seconds).net for plan in plans_of(workload, period_seconds, jobs, _FINE)) + float(price @ available) * period_seconds
+    return sum(plan.net(price * period_seconds) for plan in plans_of(workload, period_seconds, jobs, _FINE)) + float(price @ available) * period_seconds
 
 
 def plans_of(workload: Workload, period_seconds: float, jobs: Sequence[BoundJob], cells: int) -> list[Plans | Served]:

@@ -39,6 +39,10 @@ class Served:
             worth.append(np.diff(cycles * work[-1] + np.interp(within, ends, work)))
         self._worth: _Floats = job.weight * np.array(worth).reshape(len(sizes.pace), n_periods)
 
+    def net(self, price: _Floats) -> float:
+        """Return what the best plan earns."""
+        return self.best(price).net
+
     def best(self, price: _Floats) -> Best:
         """Return the plan with the most of weighted work that is served minus the price of the cards that are held.
 
