@@ -18,7 +18,7 @@ class BoundJob:
     job, truth, prices
         The job, its parts, and what each takes at least.
     start
-        Seconds on the simulated clock at which it could begin to make progress: at the first period after it came, when it has started cold.
+        Seconds on the simulated clock at which it could begin to make progress: started in the first period after it came, in the way that is over soonest.
     """
 
     job: WorkloadJob

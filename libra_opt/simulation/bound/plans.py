@@ -26,6 +26,9 @@ _CELL_SLACK: Final = 1e-7
 """Shares of a cell that rounding a position up may miss; steps count as much earlier as this could add up to."""
 
 _SLACK: Final = 1e-3
+_STOPPED: Final = -1
+"""Instead of a size: a job that is stopped in the period after its cold start began. Its next start counts as warm, and may be over sooner."""
+
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Cells: TypeAlias = npt.NDArray[np.intp]
 _Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -134,6 +137,7 @@ class Plans:
             return 0.0, None
         running, waiting = np.tile(self._finished, (n_sizes, 1)), self._finished
         later: dict[int, _Floats] = {self._n_periods: running}
+        away = waiting  # of one that was stopped in the period to come
         fresh, begin = 0.0, None
         rows = np.arange(n_sizes)
         idle = int(self._idle_cold)
@@ -149,6 +153,9 @@ class Plans:
                 net = begun[rows, self._first] - price[t + idle] * cards
                 if net.max() - through > fresh:
                     fresh, begin = float(net.max()) - through, (t, int(net.argmax()))
+            if away[0] - price[t] * cards.min() > fresh:
+                fresh, begin = float(away[0] - price[t] * cards.min()), (t, _STOPPED)
+            away = waiting
             later.pop(t + idle + 2, None)
             other = np.maximum(resized, waiting[:n])
             if choices is not None:
@@ -159,12 +166,16 @@ class Plans:
         return fresh, begin
 
     def _follow(self, held: _Floats, choices: Mapping[int, "_Choice"], t: int, k: int) -> None:
-        """Enter what is held along the choices of a job that comes to its first progress in period `t` plus those its cold start takes whole, at size `k`."""
+        """Enter what is held along the choices of a job that starts cold in period `t`, to size `k` when it begins to make progress, or to be stopped."""
         cards, idle = self._sizes.cards, int(self._idle_cold)
         held[t : t + idle] = cards.min()
-        held[t + idle] = cards[k]
-        cell, is_running = int(self._first[k]), True
-        for u in range(t + idle + 1, self._n_periods):
+        if k == _STOPPED:
+            held[t], held[t + 1 : t + idle] = cards.min(), 0.0
+            cell, is_running, begin = 0, False, t + 2
+        else:
+            held[t + idle] = cards[k]
+            cell, is_running, begin = int(self._first[k]), True, t + idle + 1
+        for u in range(begin, self._n_periods):
             choice = choices[u]
             if is_running and choice.keeps(k, cell):
                 cell = int(self._kept[k, cell])

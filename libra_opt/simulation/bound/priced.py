@@ -35,7 +35,7 @@ _BLOCKS: Final = 48
 _GOLDEN: Final = (5**0.5 - 1) / 2
 _PART: Final = 0.25
 """Of the way from the best prices to the duals."""
-_CLOSE: Final = 1e-3
+_CLOSE: Final = 2e-3
 """By so much of it the mixture may lie below the bound when the search ends."""
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
@@ -98,7 +98,7 @@ class _Search:
 
     def run(self, n_prices: int, known: float) -> _Floats:
         """Return the best of so many prices for each period: some are the same in all of them, as the others are found sooner from there."""
-        n_even = max(3, n_prices // 5)
+        n_even = max(3, n_prices // 8)
         _golden(lambda price: self._try(np.full(len(self._supply), price)), max((plan.weight for plan in self._plans), default=0.0), n_even)
         for _ in range(n_even, n_prices):
             found = self._mixture.best()

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from libra_opt.domain import Workload
+from libra_opt.domain import Restart, Workload
 from libra_opt.simulation.bound.bound_job import BoundJob
 from libra_opt.simulation.bound.least_use import Pricing
 from libra_opt.simulation.bound.on_progress import add_on_progress, alone_on_progress
@@ -66,8 +66,8 @@ class Relaxer:
         self.jobs: list[BoundJob] = []
         for job in workload.jobs:
             truth = truth_of(workload, job)
-            start = period_seconds * ceil(job.submitted / period_seconds - _ALMOST) + job.restart.cold_seconds
-            self.jobs.append(BoundJob(job, truth, tuple(pricing.prices(job, truth)), start))
+            begins = period_seconds * ceil(job.submitted / period_seconds - _ALMOST)
+            self.jobs.append(BoundJob(job, truth, tuple(pricing.prices(job, truth)), begins + _starting(job.restart, period_seconds)))
         self._sets = pricing.sets
         self._scale: Vector = tuple(1 / amount if amount else 0.0 for amount in cluster_total(workload))
 
@@ -114,3 +114,9 @@ class Relaxer:
                 overlap = np.maximum(0.0, np.minimum(edges[1:], since[i + 1]) - np.maximum(edges[:-1], since[i]))
                 found[[pool.name in pools for pools in self._sets]] += np.outer(vector(capacity, resources), overlap)
         return np.asarray(np.concatenate([found, found.sum(axis=2, keepdims=True)], axis=2))
+
+
+def _starting(restart: Restart, period_seconds: float) -> float:
+    """Return how long a job starts at the least: cold, or as warm after one period of a cold start and one without anything."""
+    can_be_warm = period_seconds <= restart.warm_within_seconds
+    return min(restart.cold_seconds, 2 * period_seconds + restart.warm_seconds) if can_be_warm else restart.cold_seconds

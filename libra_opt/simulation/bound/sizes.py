@@ -65,7 +65,8 @@ def sizes_of(truth: Truth, limits: Sequence[StageLimits], priced: int, memory: i
     while _count(choices) > MOST_SIZES:
         longest = max(range(len(choices)), key=lambda s: len(choices[s]))
         choices[longest] = _joined(choices[longest])
-    cards, paces = [], []
+    cards: list[float] = []
+    paces: list[_Floats] = []
     for choice in product(*choices):
         pace = np.ones(len(truth.ends))
         for s, ((_, held), limit) in enumerate(zip(choice, limits, strict=True)):
@@ -74,7 +75,7 @@ def sizes_of(truth: Truth, limits: Sequence[StageLimits], priced: int, memory: i
             pace = np.minimum(pace, level)
             if memory >= 0 and np.isfinite(limit.card_mem):
                 pace = np.where(need[:, s, memory] > limit.card_mem * held * (1 + _ALMOST) + _ALMOST, 0.0, pace)
-        if pace.any():
+        if pace.any() or not cards:  # at the least a job may stand with what does nothing, as while it starts
             cards.append(sum(least for least, _ in choice))
             paces.append(pace)
     kept = [i for i in range(len(cards)) if not any(_is_better(cards, paces, k, i) for k in range(len(cards)) if k != i)]

@@ -184,6 +184,33 @@ def test_cards_are_dear_only_while_they_are_scarce():
     assert reached <= bound < 0.9 * 2 * 20 * 150
 
 
+class Dodger:
+    """Starts every job in its first period, stops it in the next one, and lets it run from then on, with all it can use."""
+
+    name = "dodger"
+
+    def __init__(self, workload: Workload) -> None:
+        self._problem = Problem(workload, PERIOD)
+        self._cells = [Shaper(self._problem.ledger, j, job, self._problem.demands[j], np.inf).ladder()[-1] for j, job in enumerate(workload.jobs)]
+        self._periods = 0
+
+    def decide(self, moment: Moment) -> Decision:
+        self._periods += 1
+        ledger, room = self._problem.ledger, Room(self._problem.ledger, in_quanta(self._problem.ledger, moment.capacity))
+        there = [] if self._periods == 2 else moment.arrived
+        return Decision({j: holding_of(ledger, room.place(j, self._cells[j].stages)) for j in there})
+
+
+def test_a_cold_start_that_is_broken_off_for_a_warm_one_is_bounded_too():
+    """The next start after an eviction counts as warm, though the cold one was never over."""
+    job = {"steps": _steps([(60, {"gpu": 4})]), "repeats": True, "restart": {"cold_seconds": 250, "warm_seconds": 5, "warm_within_seconds": 100}}
+    workload = _workload([{**job, "work": 2400}], {"gpu": 4}, 300)
+    reached = _weighted(workload, simulate(workload, Dodger(workload), period_seconds=PERIOD).finished_work)
+    assert reached == 2 * 240  # from 125 s on; from 250 s on none would be done
+    for limits in (Limits(prices=0), Limits()):
+        assert clairvoyant_bound(workload, limits=limits).finished_work >= reached
+
+
 def test_price_on_cards_knows_the_wall_clock_and_restarts():
     parts = _steps([(60, {"gpu": 2}), (60, {"gpu": 1})])
     wall = {"steps": parts, "clock": "wall"}
