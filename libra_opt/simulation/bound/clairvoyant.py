@@ -1,8 +1,8 @@
 """What the best allocator could reach that knows the truth from the beginning: more finished work by the horizon, or an earlier end, is impossible.
 
 Two relaxations, of which the better counts, so the truth may lie below. In the linear program (`relaxation`) all resources are short, but work moves freely
-between periods of a block, resources can be had in any fraction above the minima, no move costs anything but the first start, and nothing is killed. With a
-price on cards (`priced`) only these are short, and only at that price, but every job pays for holding, resizing and restarting as it really would.
+between periods of a block, resources can be had in any fraction above the minima, no move costs anything but the first start, and nothing is killed. With
+prices on cards (`priced`) only these are short, and only at their prices, but every job pays for holding, resizing and restarting as it really would.
 """
 
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ def test_at_prices_beyond_all_worth_nothing_is_held(workload: Workload, seed: in
             assert best.cards.sum() == pytest.approx(0)
 
 
-@given(seed=st.integers(0, 1000), cold=st.sampled_from((0, 30, 130)))
+@given(seed=st.integers(0, 1000), cold=st.sampled_from((0, 30, 130, 250)))
 def test_a_plan_is_worth_whole_steps_through_resizes_stops_and_restarts(seed: int, cold: float):
     """What a plan earns, its cards paid for period by period, is so many steps; prices that come and go make it resize, stop and start again."""
     dice = np.random.default_rng(seed)
@@ -58,6 +58,7 @@ def test_a_plan_is_worth_whole_steps_through_resizes_stops_and_restarts(seed: in
         "jobs": [
             {
                 "id": "j",
+                "stages": [{"min_quota": {"gpu": 1}}],
                 "steps": [{"parts": parts}] * 12,
                 "preemption_cost": {"resize_seconds": 15},
                 "restart": {"cold_seconds": cold, "warm_seconds": 20},
